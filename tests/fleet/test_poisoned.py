@@ -1,6 +1,6 @@
 """Bad logs among good ones: in the table with a reason, never fatal, never in the sums."""
 
-import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -55,7 +55,7 @@ def test_bad_logs_end_in_the_table_with_reasons(tmp_path):
     np.testing.assert_allclose(
         found.fitted.gram, alone.fitted.gram, rtol=0, atol=1e-12 * np.abs(alone.fitted.gram).max()
     )
-    told = {os.path.basename(failure.log): failure for failure in found.failures}  # noqa: PTH119
+    told = {Path(failure.log).name: failure for failure in found.failures}
     assert set(told) == set(reasons)
     for name, word in reasons.items():
         assert word in told[name].reason.lower() or word in told[name].reason, told[name].reason

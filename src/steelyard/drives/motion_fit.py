@@ -19,7 +19,7 @@ from steelyard.drives.window_errors import Simulated, errors_of, least, levelled
 from steelyard.drives.windows import Recorded, Windows, windows_of
 from steelyard.dynamics import inverse_dynamics
 from steelyard.model import STEP, Robot
-from steelyard.numbers import ROUNDING
+from steelyard.numbers import ROUNDING, ROUNDS
 
 MOST, STRIDES = 96, 64  # windows that are simulated again and again, of walks
 LEGS = 18  # degrees of freedom of a quadruped
@@ -430,7 +430,9 @@ def _borne_out(fit: MotionFit, x, rng) -> list[DriveArrays]:
 
     least, found = squares([fit.drives])[0], [unknowns.at(unknowns.within(each)) for each in x]
     left = np.arange(0 if fit.drives.loaded.any() else len(x))
-    while len(left):
+    for _ in range(ROUNDS):
+        if not len(left):
+            return found
         errors = squares([found[k] for k in left])
         ratio = errors.sum(axis=1) / least.sum()
         deviation = np.sqrt(len(windows)) * np.std(errors - ratio[:, None] * least, axis=1) / least.sum()
@@ -438,4 +440,6 @@ def _borne_out(fit: MotionFit, x, rng) -> list[DriveArrays]:
         x[left] = mean + rng.uniform(size=(len(left), 1)) * (x[left] - mean)
         for k in left:
             found[k] = unknowns.at(unknowns.within(x[k]))
+    for k in left:  # at the fit itself by now
+        found[k] = fit.drives
     return found

@@ -16,12 +16,12 @@ from steelyard.errors import LogError, choices
 
 WORDS = {"contacts": "contact", "external": "external", "imu": "imu", "wrenches": "wrench"}  # channel -> start of names
 SIX = ("fx", "fy", "fz", "nx", "ny", "nz")
-PARTS = {
+PARTS = {  # as columns end
     "contacts": ("",),
     "external": SIX,
     "imu": ("wx", "wy", "wz", "ax", "ay", "az"),
     "wrenches": SIX,
-}  # end columns
+}
 _COLUMN = {
     channel: re.compile(
         rf"{word}_(?P<frame>.+)" + (rf"_(?P<part>{'|'.join(PARTS[channel])})" if channel != "contacts" else "")

@@ -38,7 +38,7 @@ class DriveNumberRecord(TypedDict):
     scaled: Annotated[bool, told("Whether it counts in masses of the given model.")]
 
 
-DriveNumbers = TypedDict(  # type: ignore[misc]
+DriveNumbers = TypedDict(  # type: ignore[misc]  # keys of a table, which checkers of types cannot follow
     "DriveNumbers", {"kind": Literal[*DRIVE_KINDS]} | dict.fromkeys(DRIVE_NUMBERS, NotRequired[DriveNumberRecord])
 )
 

@@ -139,13 +139,12 @@ def excite(
             return () if preview is None else (f"Wrote {view(made.robot, trajectory=made, path=preview)}.",)
 
         job = options.job()
-
-        earlier = {log: job for path in after or () for log, job in logs_of(path, options.job())}
+        earlier = {log: own for path in after or () for log, own in logs_of(path, job)}
 
         def read(path, robot):
-            job = earlier[path]
-            log = read_undone(path, robot, channels=job.channels, corrections=job.corrections)
-            return prepared_for_design(log, robot, job.corrections)
+            own = earlier[path]
+            log = read_undone(path, robot, channels=own.channels, corrections=own.corrections)
+            return prepared_for_design(log, robot, own.corrections)
 
         if preview is not None:
             require_page(preview)
@@ -171,7 +170,7 @@ def excite(
         )
     if not quiet:
         following = f"\nNext: record it, then steelyard identify {model} LOG" if out else ""
-        typer.echo(narrow(text + following))
+        typer.echo(narrow(text) + following)  # a command is not broken
     raise typer.Exit(FINDINGS if missed else DONE)
 
 
