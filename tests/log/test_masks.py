@@ -37,6 +37,15 @@ def test_clipped_torques_count_for_nothing_in_their_joint_only():
         masks.masked(filtered, clipped, masks.saturated(clipped)[1:], 5.0)
 
 
+@pytest.mark.parametrize("step", [2.0, 1.0, 0.6, 0.3])
+def test_coarse_steps_of_friction_are_no_limit_and_a_limit_of_coarse_steps_is_one(step):
+    """Friction of a sign has most of its samples at the extremes of a torque that is told in a few steps."""
+    steps = np.round((np.sign(np.cos(3 * T)) + 0.05 * np.sin(7 * T)) / step) * step
+    log = log_of(tau=np.stack([steps, np.maximum(steps, 0), np.round(np.clip(np.sin(2 * T), -0.7, 0.7), 1)], axis=1))
+    assert not masks.saturated(log)[:, :2].any()
+    np.testing.assert_array_equal(masks.saturated(log)[:, 2], np.abs(log.tau[:, 2]) > 0.65)
+
+
 def test_masked_torques_leave_no_trace():
     """Whatever the masked torques are, information, diagnosis case and validation are those of the others."""
     robot = sy.library.puma560().with_joint_properties(damping=np.ones(6), frictionloss=np.ones(6))

@@ -36,7 +36,8 @@ def clipped_sides(log: Log) -> NDArray[np.float64]:
             own = side * tau[:, j]
             at = own == own.max()
             next_to = np.count_nonzero(own == own.max(initial=-np.inf, where=~at))  # of coarse steps these are more
-            if at.sum() >= 5 and at.sum() > max(SATURATED * len(at), next_to):
+            fair = 2 * len(at) / len(np.unique(own))  # twice the share of one of so many values
+            if at.sum() >= 5 and at.sum() > max(SATURATED * len(at), next_to, fair):
                 result[at, j] = side
     return result
 
