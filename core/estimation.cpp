@@ -121,7 +121,7 @@ bool bound_evidence(Numbers theta0, Numbers middle, Numbers unit, Numbers start,
                     Indices group, Indices tiles, Indices tile_start, Numbers Gss, Numbers Gls, Numbers Gll, Numbers bs,
                     Numbers bl, Numbers energy, std::optional<Numbers> free, Numbers hyper, Numbers samples,
                     Numbers floor, double share, Numbers rules, Out beginnings, Out prior, Out C, Out gain, Out inverse,
-                    Out slope, Out evidence, const std::string& instructions) {
+                    Out slope, Out curvature, Out evidence, const std::string& instructions) {
     constexpr Index TILE = 8;
     if (local.ndim() != 2 || local.shape(1) % TILE || (free && free->ndim() != 2) || beginnings.ndim() != 2)
         throw std::invalid_argument("local must have rows of a multiple of 8, free and beginnings two dimensions");
@@ -166,7 +166,9 @@ bool bound_evidence(Numbers theta0, Numbers middle, Numbers unit, Numbers start,
     e.hyper_size = sizes.data();
     const EvidenceFound found{checked(prior, "prior", {bodies, 10, 10}), checked(C, "C", {s, s}),
                               checked(gain, "gain", {rows, m, s}), checked(inverse, "inverse", {rows, m, m}),
-                              checked(slope, "slope", {s}), checked(evidence, "evidence", {1})};
+                              checked(slope, "slope", {s}),
+                              checked(curvature, "curvature", {bodies + count, bodies + count}),
+                              checked(evidence, "evidence", {1})};
     double* from = checked(beginnings, "beginnings", {begun, bodies + count + rows + p});
     const Kernels& kernels = kernels_of(instructions.c_str());
     const Space space(kernels.evidence_space(e));
@@ -245,7 +247,7 @@ void bind_estimation(nb::module_& m) {
           "tiles"_a, "tile_start"_a, "Gss"_a, "Gls"_a, "Gll"_a, "bs"_a, "bl"_a, "energy"_a, "free"_a.none(), "hyper"_a,
           "samples"_a, "floor"_a, "share"_a, "rules"_a, "beginnings"_a.noconvert(), "prior"_a.noconvert(),
           "C"_a.noconvert(), "gain"_a.noconvert(), "inverse"_a.noconvert(), "slope"_a.noconvert(),
-          "evidence"_a.noconvert(), "instructions"_a = "");
+          "curvature"_a.noconvert(), "evidence"_a.noconvert(), "instructions"_a = "");
     m.def("advance", bound_advance, "t"_a, "R"_a, "wrench"_a, "twist"_a, "acceleration"_a, "gravity"_a, "basis"_a,
           "Q"_a, "wide"_a, "config"_a, "state"_a.noconvert(), "G"_a.noconvert(), "h"_a.noconvert(), "w"_a.noconvert(),
           "H"_a.noconvert(), "L"_a.noconvert(), "shift"_a.noconvert(), "bias"_a.noconvert(), "past"_a.noconvert(),

@@ -479,10 +479,10 @@ static void curvature(const Evidence& e, const Sizes& n, const EvidenceSpace& s,
         }
 }
 
-// Scales that explain better what was found, one Newton step of their logarithms where the log evidence is concave, and
-// else of each alone; returns the longest of them.
-static double rescale(const Evidence& e, const Sizes& n, const EvidenceSpace& s, State& state) {
-    const Index nb = e.bodies, count = nb + e.groups;
+// Of the logarithms of scales: the slope of the negative log evidence, its second derivatives but for `curvature`, the
+// step that each would take alone, and those of the noise, the longest of which is returned.
+static double slopes(const Evidence& e, const Sizes& n, const EvidenceSpace& s, const State& state) {
+    const Index nb = e.bodies;
     const double *x = state.x, middle = centre(e, state);
     double noise_moved = 0, *slope = s.turn, *alone = s.turn + n.n;  // the same for each scale alone
     std::memset(s.J, 0, sizeof(double) * n.n * n.n);
@@ -533,6 +533,15 @@ static double rescale(const Evidence& e, const Sizes& n, const EvidenceSpace& s,
         s.J[(nb + k) * n.n + nb + k] = 2 * square[k] + 2 * told[k] + tight;
         alone[nb + k] = -slope[nb + k] / (2 * square[k] + 2 * found * (1 - found / size) + tight);
     }
+    return noise_moved;
+}
+
+// Scales that explain better what was found, one Newton step of their logarithms where the log evidence is concave, and
+// else of each alone; returns the longest of them.
+static double rescale(const Evidence& e, const Sizes& n, const EvidenceSpace& s, State& state) {
+    const Index nb = e.bodies, count = nb + e.groups;
+    const double noise_moved = slopes(e, n, s, state);
+    double *slope = s.turn, *alone = s.turn + n.n, *noise = s.turn + 2 * n.n;
     double longest = 0;
     if (noise_moved < e.longest) {
         double log_det;
@@ -640,6 +649,12 @@ static bool maximise(const Evidence& e, const EvidenceSpace& s, double* starts, 
     State best{starts, starts + e.bodies, starts + e.bodies + e.groups, starts + scales, 0};
     if (e.starts > 1 && (!weigh(e, n, s, best) || !place(e, n, s, best, log_det, decrement))) return false;
     spread(e, n, s, s.U, s.size, s.C);
+    if (e.told) spread(e, n, s, s.prior_U, s.prior_size, s.prior);
+    slopes(e, n, s, best);
+    curvature(e, n, s, best);
+    for (Index i = 0; i < e.bodies + e.groups; ++i)
+        for (Index j = 0; j < e.bodies + e.groups; ++j)
+            out.curvature[i * (e.bodies + e.groups) + j] = s.J[(i < j ? i : j) * n.n + (i < j ? j : i)];
     std::memcpy(out.prior, s.P, sizeof(double) * 100 * e.bodies);
     std::memcpy(out.slope, s.slope, sizeof(double) * e.shared_count);
     for (Index i = 0; i < e.shared_count; ++i)

@@ -74,9 +74,9 @@ struct Evidence {
     int scale_rounds, newton_rounds;
 };
 
-// (bodies, 10, 10) precision of priors, (s, s), (g, m, s), (g, m, m), (s,) and one number.
+// (bodies, 10, 10) precision of priors, (s, s), (g, m, s), (g, m, m), (s,), (bodies + groups, same) and one number.
 struct EvidenceFound {
-    double *prior, *C, *gain, *inverse, *slope, *evidence;
+    double *prior, *C, *gain, *inverse, *slope, *curvature, *evidence;
 };
 
 }  // namespace steelyard

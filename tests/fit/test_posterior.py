@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import linalg, optimize
+from scipy import linalg, optimize, signal
 
 import steelyard as sy
 from arm_logs import rows
@@ -15,7 +15,8 @@ from steelyard.fit import evidence
 from steelyard.fit.posterior import VOUCHED, posterior
 from steelyard.inertia import pseudo
 from steelyard.information import accumulate
-from steelyard.pipeline.posterior_of_logs import posterior_of
+from steelyard.information.samples import residuals
+from steelyard.pipeline.posterior_of_logs import _independent, _products, independent_share, posterior_of
 from steelyard.prepare.prepared import with_motion
 from steelyard.simulate import PERFECT, Sensors, record, rich_motion
 from steelyard.weighed_columns import NUISANCES
@@ -188,9 +189,36 @@ def test_the_covariance_is_the_inverse_of_the_dense_precision(small, found):
     C = size[:, None] * linalg.inv(scaled) * size
     E = info.basis.regrouping
     rounding = evidence.JITTER * np.linalg.cond(scaled)
-    for ours, theirs, limit in ((found.covariance, E @ C @ E.T, 1e-8), (found.root @ found.root.T, C, rounding)):
+    root = form.promised(VOUCHED).root
+    spread = E @ root
+    for ours, theirs, limit in ((spread @ spread.T, E @ C @ E.T, 1e-8), (root @ root.T, C, rounding)):
         deviations = np.sqrt(np.diag(theirs))
         assert np.abs((ours - theirs) / np.outer(deviations, deviations)).max() < limit < 1e-7
+
+
+def test_unknown_scales_spread_parameters(small, found):
+    """By differences of the dense optimum over scales, and of the dense evidence: terms that the core leaves out of its
+    curvature are small."""
+    _, log, info = small
+    form = found.require_weighed()
+    dense, own, h = Dense(log, info, form.problem), form.scales, 0.05
+    z, nb = np.concatenate([own.links, own.groups]), len(own.links)
+
+    def at(step):
+        value = dense.evidence(*np.split(z + step, [nb]), own.noise)
+        return value, dense.x
+
+    units = h * np.eye(len(z))
+    moved = np.array([(at(e)[1] - at(-e)[1]) / (2 * h) for e in units]).T
+    corners = np.array([[[[at(p * a + q * b)[0] for q in (-1, 1)] for p in (-1, 1)] for b in units] for a in units])
+    J = -(corners[..., 0, 0] + corners[..., 1, 1] - corners[..., 0, 1] - corners[..., 1, 0]) / (4 * h**2)
+    expected = np.sqrt(np.einsum("pi,ij,pj->p", moved, np.linalg.inv(J), moved))
+    whole = np.hypot(np.linalg.norm(form.root, axis=1), expected)
+    ours = np.hypot(np.linalg.norm(form.root, axis=1), np.linalg.norm(form.root_of_scales, axis=1))
+    np.testing.assert_allclose(ours, whole, rtol=0.1)
+    assert (expected / whole).max() > 0.3
+    root = np.hstack([form.promised(VOUCHED).root, form.root_of_scales])
+    np.testing.assert_allclose(found.root @ found.root.T, root @ root.T)
 
 
 def test_what_is_known_holds_exactly(small):
@@ -251,6 +279,28 @@ def planted(truth, *, seed, gain=0.0, zero=0.0):
 def fitted(robot, log):
     options = SHAPED | {"sample_weights": partial(sy.reversal_weights, robot)}
     return posterior_of(robot, [log], posterior, options)[0]
+
+
+def test_noise_that_the_fit_took_is_counted_as_noise():
+    """Against the noise that was added: the residual alone, from which friction curves took some, seems freer of it."""
+    robot, ratios = sy.library.puma560(), []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        heavy = robot.with_inertias(robot.inertias * rng.uniform(0.8, 1.3, size=(robot.nb, 1)))
+        log = record(heavy, rich_motion(heavy, duration=12.0, seed=seed), sensors=PERFECT).truth[::10]
+        noise = signal.lfilter([1], [1, -0.6], rng.normal(size=log.tau.shape), axis=0)
+        breakaway = 0.1 + 0.15 * np.exp(-((np.abs(log.v) / 0.3) ** 1.5)) + 0.1 * np.abs(log.v)
+        rubbed = log.tau + np.std(log.tau, axis=0) * (breakaway * np.tanh(log.v / 0.01) * (1 + 0.3 * (log.v > 0)))
+        log = log.replace(tau=rubbed + 0.03 * np.std(log.tau, axis=0) * noise)
+        info = accumulate(robot, log, **SHAPED)
+        estimate = posterior(info, share=0.4)
+        left = residuals(info, log, estimate.base)
+        true, naive = (
+            np.mean([_independent(x) for x in _products(each - each.mean(axis=0)).T]) for each in (noise, left)
+        )
+        ratios.append((naive / true, independent_share(estimate, [log], weighted=False) / true))
+    naive, ours = np.exp(np.mean(np.log(ratios), axis=0))
+    assert naive > 1.1 and abs(np.log(ours)) < np.log(naive) / 2
 
 
 def error_of(links, truth, seed):

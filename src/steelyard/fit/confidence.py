@@ -163,7 +163,8 @@ def posterior_uncertainty(estimate: Estimate, *, level: float = 0.95) -> Uncerta
     deviation = np.linalg.norm(spread, axis=1)
     prior_root = found.prior_root
     before = np.linalg.norm(contrasts @ prior_root, axis=1)
-    of_file = np.linalg.solve(prior_root, root @ spread.T)[layout.in_plain]  # what of the variance is the file's
+    of_data = found.root @ (contrasts @ found.root).T
+    of_file = np.linalg.solve(prior_root, of_data)[layout.in_plain]  # what of the variance is the file's
     pulled = np.linalg.norm(of_file, axis=0)
     value = np.concatenate([estimate.parameters, estimate.base])
     given = deviation <= NEGLIGIBLE * before

@@ -19,6 +19,7 @@ from functools import cached_property
 import numpy as np
 
 from steelyard.errors import FitError
+from steelyard.inertia.divergence import entropic_gradient
 from steelyard.information import Information
 from steelyard.native import require_core
 
@@ -170,8 +171,8 @@ class PosteriorForm:
     """The log posterior to second order about x (p,), local columns eliminated.
 
     prior: (nb, 10, 10) its precision of links. C: (s, s) covariance of shared columns; gain: (g, m, s) and inverse:
-    (g, m, m), by which local ones follow. slope: (s,). evidence: log marginal likelihood but for a constant, by
-    Laplace's approximation, priors of scales included.
+    (g, m, m), by which local ones follow. slope: (s,). curvature: (nb + k, nb + k) of the negative log evidence over
+    scales. evidence: log marginal likelihood but for a constant, by Laplace's approximation, priors of scales included.
     """
 
     problem: PosteriorProblem
@@ -182,6 +183,7 @@ class PosteriorForm:
     gain: np.ndarray
     inverse: np.ndarray
     slope: np.ndarray
+    curvature: np.ndarray
     evidence: float
 
     @property
@@ -214,11 +216,30 @@ class PosteriorForm:
         return root
 
     @cached_property
+    def deviation(self) -> np.ndarray:
+        """(p,) prior deviations of all columns beside the links."""
+        return self.problem.deviations * np.exp(np.append(self.scales.groups, 0.0))[self.problem.group_of]
+
+    @cached_property
+    def root_of_scales(self) -> np.ndarray:
+        """(p, nb + k) root of the covariance that parameters have as scales are not known (Kass and Steffey 1989,
+        Approximate Bayesian inference in conditionally independent hierarchical models)."""
+        problem, links, bodies = self.problem, self.problem.links, len(self.problem.theta0)
+        pull = np.zeros((len(self.x), len(self.curvature)))
+        slopes = np.exp(self.scales.links)[:, None] * entropic_gradient(self.x[:links].reshape(-1, 10), problem.theta0)
+        pull[np.arange(links), np.arange(links) // 10] = slopes.ravel()
+        own = np.flatnonzero(problem.group_of >= 0)
+        pull[own, bodies + problem.group_of[own]] = (-2 * (self.x - problem.middle) / self.deviation**2)[own]
+        hyper = np.append(np.full(bodies, np.hypot(APART, TOGETHER)), [group.deviation for group in problem.groups])
+        values, axes = np.linalg.eigh(hyper[:, None] * self.curvature * hyper)
+        spread = hyper[:, None] * axes / np.sqrt(np.maximum(values, 1.0))  # no wider than before any data
+        return self.root @ (self.root.T @ pull @ spread)
+
+    @cached_property
     def prior_root(self) -> np.ndarray:
         """(p, p) root of the covariance of the prior, equalities left aside."""
         links = self.problem.links
-        size = np.exp(np.append(self.scales.groups, 0.0))[self.problem.group_of]
-        root = np.diag(np.append(np.zeros(links), (self.problem.deviations * size)[links:]))
+        root = np.diag(np.append(np.zeros(links), self.deviation[links:]))
         for i, block in enumerate(self.prior):
             unit = 1 / np.sqrt(np.diag(block))
             values, axes = np.linalg.eigh(unit[:, None] * block * unit)
@@ -249,8 +270,10 @@ def _by_core(
 ) -> PosteriorForm:
     """The best form after so many steps at most of scales and x together, and then of x alone. Raises FitError."""
     (g, m), s, nb = problem.local.shape, len(problem.shared), len(problem.theta0)
+    scales = nb + len(problem.groups)
     begun = np.array([np.concatenate([each.links, each.groups, each.noise, x]) for each in starts])
-    found, evidence = [np.zeros(shape) for shape in ((nb, 10, 10), (s, s), (g, m, s), (g, m, m), (s,))], np.zeros(1)
+    shapes = ((nb, 10, 10), (s, s), (g, m, s), (g, m, m), (s,), (scales, scales), (1,))
+    found = [np.zeros(shape) for shape in shapes]
     rules = [TIGHTNESS, APART, TOGETHER, SETTLED, LONGEST, ARRIVED, NEAR, JITTER, NOTHING, SAME]
     if not require_core().evidence(
         *(problem.theta0, problem.middle, problem.deviations, problem.start),
@@ -264,9 +287,7 @@ def _by_core(
         np.array([*rules, scale_rounds, rounds]),
         begun,
         *found,
-        evidence,
     ):
         raise FitError("The sums have no posterior, as they are not finite or not positive.")
     links, groups, noise, x = np.split(begun[0], np.cumsum([nb, len(problem.groups), g]))
-    prior, C, gain, inverse, slope = found
-    return PosteriorForm(problem, Scales(links, groups, noise), x, prior, C, gain, inverse, slope, float(evidence[0]))
+    return PosteriorForm(problem, Scales(links, groups, noise), x, *found[:-1], float(found[-1][0]))

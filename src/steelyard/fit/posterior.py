@@ -215,7 +215,7 @@ def _estimate(found: PosteriorForm, knowledge: Knowledge, silent: Ratios, told: 
     """The Estimate of a form at its optimum. silent: rows without torque of the Information that was seen."""
     problem, info = found.problem, found.problem.info
     layout, plain, facts = info.layout, info.plain, _facts(knowledge)
-    root, noise = found.promised(VOUCHED).root, np.exp(found.scales.noise)
+    root, noise = np.hstack([found.promised(VOUCHED).root, found.root_of_scales]), np.exp(found.scales.noise)
     held = None if all(each.equality for each in facts) else _within(found, told)
     parameters = found.x if held is None else held.parameters
     J = (pseudo.to_matrix(each) for each in (problem.theta0, parameters[layout.inertial].reshape(-1, 10)))

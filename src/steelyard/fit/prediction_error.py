@@ -14,6 +14,7 @@ import numpy as np
 
 from steelyard.cards import Card
 from steelyard.fit.estimate import Estimate
+from steelyard.fit.posterior import VOUCHED
 from steelyard.information import Information, accumulate
 from steelyard.log import Log
 from steelyard.model import Robot
@@ -65,7 +66,8 @@ def generalization(
 def _from_rest(estimate: Estimate, weight, own: Information, name: str, part: Information) -> Prediction:
     """A part of the samples predicted from the others, at the scales of all: `A - G` is their precision. The noise is
     that of the others, as a part that disagrees adds to that of all."""
-    C, G = estimate.covariance, part.squares.weighted(weight)
+    spread = part.basis.regroup(estimate.require_weighed().promised(VOUCHED).root.T)
+    C, G = spread.T @ spread, part.squares.weighted(weight)
     left = np.eye(len(C)) - C @ G
     rest = np.linalg.lstsq(left, np.column_stack([C, C @ (weight @ part.moment - G @ estimate.base)]))[0]
     base = estimate.base - rest[:, -1]
