@@ -101,6 +101,19 @@ def test_a_torque_that_stands_still_is_left_out(motion):
     assert codes(turning) == []
 
 
+@pytest.mark.parametrize(("size", "left_out"), [(0.6, True), (0.9, True), (3.0, False)])
+def test_a_torque_that_is_mostly_rounding_is_left_out(motion, size, left_out):
+    """A joint whose torque is `size` steps of 0.01 N m; drives that are switched between three values are others."""
+    log = motion()
+    small = np.round(size * (1 + 0.2 * np.sin(9 * log.t)) * np.sign(np.cos(3 * log.t))) * 0.01
+    fine = log.replace(tau=np.stack([log.tau[:, 0], small, log.tau[:, 2]], axis=1))
+    assert ("coarse_torque" in codes(fine)) == left_out
+    weights = prepare(fine).log.weights
+    assert (weights is not None and not weights[:, 1].any() and bool(weights[:, [0, 2]].all())) == left_out
+    switched = log.replace(tau=np.sign(np.round(log.tau / np.std(log.tau, axis=0))))
+    assert "coarse_torque" not in codes(switched)
+
+
 def test_a_free_base_in_flight_has_no_wrench():
     """Zeros of the base are what flight is; those of a joint, or of all joints, are not."""
     rng, n = np.random.default_rng(0), 400

@@ -146,7 +146,7 @@ _OF_FITS = (
         "coupled_joints",
         "warning",
         "Two joints feel each other's speed, as joints that share a motor or a gear do.",
-        "Identify the motor that they share.",
+        "`identify` takes their motor in where held-out samples are predicted better with it.",
         "--coupling JOINT+JOINT",
     ),
     _diagnosis(

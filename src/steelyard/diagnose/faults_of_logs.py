@@ -88,6 +88,11 @@ OF_LOGS = (
         "If the joint stood still, make it a fixed joint of the model.",
     ),
     _of_log(
+        "coarse_torque",
+        "Torque of one joint is told in steps as large as itself.",
+        "None is needed for the other joints: it is left out. Record it finer if the drive can.",
+    ),
+    _of_log(
         "hanging_torque",
         "Torque of one joint stands still while the joint moves.",
         "None is needed for the other joints: it is left out. Look for what no longer refreshes it.",

@@ -16,6 +16,7 @@ from steelyard.log.log import Log
 SATURATED = 0.01  # share of samples at exactly the largest or smallest torque above which a channel counts as clipped
 
 HANGS = 0.05  # of its mean, that a torque changes by which stands still
+COARSE = 0.02  # of the largest torque: larger steps are those of a drive that is switched
 BOTH_WAYS, MOVES = 0.1, 0.1  # share of the samples in which a joint moves either way, and rad or m that it does
 
 
@@ -53,9 +54,23 @@ def hanging(log: Log) -> NDArray[np.bool_]:
     return both & white & (tau.std(axis=0) < HANGS * np.abs(tau.mean(axis=0)))
 
 
-def hanging_torques(log: Log) -> Iterator[Finding]:
-    """Every torque changes while its joint moves."""
+def coarse(log: Log) -> NDArray[np.bool_]:
+    """(nv,) whether the torque of a joint is never more than one of the steps in which it is told."""
     (tau,) = log.require("tau")
+    size = np.abs(tau).max(axis=0)
+    steps = [np.diff(np.unique(x)).min(initial=np.inf) for x in tau.T]
+    return (size > 0) & (size <= steps) & (size < COARSE * size.max(initial=0.0))
+
+
+def hanging_torques(log: Log) -> Iterator[Finding]:
+    """Every torque changes while its joint moves, by more than one of the steps in which it is told."""
+    (tau,) = log.require("tau")
+    for j in np.flatnonzero(coarse(log)):
+        yield warning(
+            "coarse_torque",
+            f"Torque of {log.labels[j]} is told in steps of {np.abs(tau[:, j]).max():.3g}, and never is more: left out "
+            "of the fit, as it is mostly rounding.",
+        )
     for j in np.flatnonzero(hanging(log)):
         yield warning(
             "hanging_torque",

@@ -30,7 +30,7 @@ from steelyard.model import Robot
 from steelyard.native import require_core
 from steelyard.pipeline.inspection import Inspection, health
 from steelyard.pipeline.job_run import JobRun, Progress, begin, job_of, require_motion, several
-from steelyard.pipeline.posterior_of_logs import LEAVE_OUT, everything, posterior_of, tried
+from steelyard.pipeline.posterior_of_logs import COUPLING, LEAVE_OUT, everything, posterior_of, tried
 from steelyard.pipeline.recording_costs import costs, narrowing
 from steelyard.prepare import Prepared
 from steelyard.prepare.contact_checks import standing_faults
@@ -176,7 +176,8 @@ def run(
     lost = [] if fatal else [fault for each in fitted.plan.read for fault in costs(fitted.estimate, each)]
     report("trying corrections", 0.85)
     worth, unworthy = tried(diagnosis.faults, fitted.plan, fitted.estimate)
-    fitted = _without_passing(fitted, worth)
+    fitted = _obeyed(fitted, worth)
+    worth = tuple(each for each in worth if each.options[:1] != (COUPLING,))  # is in the fit
     report("validating", 0.95)
     standing = standing_faults(begun.robot, fitted.plan.train) if fitted.plan.rows else ()
     findings = (*seen[0], *standing, *lost, *worth)
@@ -209,14 +210,20 @@ def _fitted(plan: FitPlan, near: Estimate | None = None) -> _Fitted:
     return _Fitted(plan, dict(zip(_distinct(plan.job.logs), blocks, strict=True)), estimate)
 
 
-def _without_passing(fitted: _Fitted, faults: Sequence[Fault]) -> _Fitted:
-    """The fit without stretches in which something else was carried or pushed, which links would take in."""
-    words = [each.options[1] for each in faults if each.options[:1] == (LEAVE_OUT,)]
-    if not words:
-        return fitted
-    made = Decision("left_out", f"Left out: {', '.join(words)} s.", "Something else was carried or pushed there.")
-    plan = fitted.plan.corrected(leave_out=words)
-    return _fitted(replace(plan, made=(*plan.made, made)), fitted.estimate)
+def _obeyed(fitted: _Fitted, faults: Sequence[Fault]) -> _Fitted:
+    """The fit with motors that joints share, and without stretches in which something else was carried or pushed, which
+    links would take in: held-out samples ask for both."""
+    plan, near = fitted.plan, fitted.estimate
+    if shared := [each for each in faults if each.options[:1] == (COUPLING,)]:
+        words = tuple(each.options[1] for each in shared)
+        what = f"Friction and inertia of a motor of {' and of '.join(words)} stand beside those of each joint."
+        made = Decision("coupling", what, " ".join(each.message for each in shared))
+        job = replace(plan.job, coupling=(*plan.job.coupling, *words))
+        plan, near = replace(plan, job=job, made=(*plan.made, made)), None
+    if words := [each.options[1] for each in faults if each.options[:1] == (LEAVE_OUT,)]:
+        made = Decision("left_out", f"Left out: {', '.join(words)} s.", "Something else was carried or pushed there.")
+        plan = replace(plan.corrected(leave_out=words), made=(*plan.made, made))
+    return fitted if plan is fitted.plan else _fitted(plan, near)
 
 
 def _judged(

@@ -23,7 +23,7 @@ from steelyard.log import Finding, Log, checks, filters
 from steelyard.log.automatic_cutoff import cutoff_for, torque_cutoff_for
 from steelyard.log.false_samples import believable
 from steelyard.log.findings import accepted
-from steelyard.log.masks import hanging, masked, saturated
+from steelyard.log.masks import coarse, hanging, masked, saturated
 from steelyard.log.smoothers import BUTTERWORTH
 from steelyard.log.walk_states import BaseStates
 from steelyard.model import Robot
@@ -240,9 +240,9 @@ def _checked(task: _Asked, found: Prepared) -> Prepared:
     findings = task.required(checks.check(raw, robot)) + found.findings
     if task.drives:  # joints that stick repeat themselves
         findings = tuple(finding for finding in findings if finding.code not in REPAIRED)
-    elif any(finding.code == "hanging_torque" for finding in findings):
+    elif any(finding.code in ("coarse_torque", "hanging_torque") for finding in findings):
         weights = np.ones((len(raw), raw.nv)) if raw.weights is None else raw.weights
-        raw = raw.replace(weights=np.where(hanging(raw), 0.0, weights))
+        raw = raw.replace(weights=np.where(coarse(raw) | hanging(raw), 0.0, weights))
     return replace(found, raw=raw, findings=findings)
 
 
