@@ -23,7 +23,7 @@ from steelyard.fit import Estimate, validate
 from steelyard.information import Information, accumulate, reversal_weights
 from steelyard.information.accumulation import Columns, collected, specified
 from steelyard.log import Log
-from steelyard.log.decimate import OVERSAMPLED
+from steelyard.log.decimate import OVERSAMPLED, autocorrelation
 from steelyard.model import Robot
 
 ROUNDS = 4  # at most, each about the links of the one before
@@ -96,10 +96,7 @@ def independent_share(estimate: Estimate, logs: Sequence[Log], *, weighted: bool
 
 
 def _independent(x) -> float:
-    x = x - x.mean()
-    spectrum = np.fft.rfft(x, 2 * len(x))
-    products = np.fft.irfft(np.abs(spectrum) ** 2)[: len(x) // 2]
-    times = 2 * np.cumsum(products / products[0]) - 1
+    times = 2 * np.cumsum(autocorrelation(x)[: len(x) // 2]) - 1
     ends = np.flatnonzero(np.arange(len(times)) >= WINDOW * times)
     return 1 / max(float(times[ends[0] if len(ends) else -1]), 1.0)
 
