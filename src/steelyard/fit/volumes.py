@@ -18,7 +18,7 @@ from steelyard.inertia import (
     is_realizable,
     pseudo,
 )
-from steelyard.inertia.body_set import MOMENTS, BodySet
+from steelyard.inertia.body_set import BodySet, moments
 from steelyard.inertia.cones import ConeRows
 from steelyard.model import Robot
 from steelyard.model.bounding import INFLATE, NOTHING, bounding_ellipsoids
@@ -156,7 +156,7 @@ def as_set(given, name: str) -> BodySet:
 def _near_prior(theta) -> ConeRows:
     """`L^-1 J L^-T >= THRESHOLDS.eigenvalue` with the prior's `J0 = L L^T`."""
     inverse = np.linalg.inv(np.linalg.cholesky(pseudo.to_matrix(theta)))
-    relative = inverse @ MOMENTS @ inverse.T
+    relative = inverse @ moments() @ inverse.T
     return cones.rows(cones.triangle(relative).T, [("psd", 4)], -THRESHOLDS.eigenvalue * cones.triangle(np.eye(4)))
 
 
