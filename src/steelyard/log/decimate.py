@@ -62,6 +62,11 @@ def decimate(log: Log, factor: int) -> Log:
     )
 
 
+def thinning_of(log: Log) -> int:
+    """Every how many samples hold all of a filtered log."""
+    return max(int(log.rate / (2 * OVERSAMPLED * log.bandwidth)), 1) if log.bandwidth else 1
+
+
 def kernel_of(factor: int) -> NDArray[np.float64]:
     """Weights (2 k + 1,) of the filter, symmetric, of sum 1."""
     from scipy.signal import firwin, kaiserord

@@ -23,7 +23,7 @@ from steelyard.fit import Estimate, validate
 from steelyard.information import Information, accumulate, reversal_weights
 from steelyard.information.accumulation import Columns, collected, specified
 from steelyard.log import Log
-from steelyard.log.decimate import OVERSAMPLED, autocorrelation
+from steelyard.log.decimate import autocorrelation, thinning_of
 from steelyard.model import Robot
 
 ROUNDS = 4  # at most, each about the links of the one before
@@ -38,7 +38,7 @@ def posterior_of(
 ) -> tuple[Estimate, list[tuple[Information, ...]]]:
     """The posterior of several logs, by a fit such as `fit.posterior`, and sums of their blocks, by log. near: of
     nearly the same logs."""
-    logs = [log[:: _step(log)] for log in logs]
+    logs = [log[:: thinning_of(log)] for log in logs]
     edges = [np.linspace(0, len(log), min(BLOCKS, len(log)) + 1).astype(int) for log in logs]
 
     def summed(about: Robot) -> list[tuple[Information, ...]]:
@@ -65,13 +65,8 @@ def everything(
     others: parts of logs with the other samples; the rest as of `posterior_of`."""
     about = total.robot
     assert about is not None, "sums of logs have a robot"
-    more = [accumulate(about, log[:: _step(log)], **options) for log in others if len(log)]
+    more = [accumulate(about, log[:: thinning_of(log)], **options) for log in others if len(log)]
     return fit(reduce(add, more, total), prior=robot, share=estimate.require_weighed().problem.share, near=estimate)
-
-
-def _step(log: Log) -> int:
-    """Every how many samples one is enough: filtered signals change slowly."""
-    return max(int(log.rate / (2 * OVERSAMPLED * log.bandwidth)), 1) if log.bandwidth else 1
 
 
 def _moved(before: Estimate, after: Estimate) -> float:
