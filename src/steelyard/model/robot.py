@@ -314,6 +314,13 @@ class Robot:
             raise ModelError(f"Robot '{self.name}' has no body '{name}'. Its bodies: {choices(self.body_names)}.")
         return self.body_names.index(name)
 
+    def carrier(self, joint: int) -> int:
+        """The body that a joint hangs on, or WORLD: inner joints of a compound one carry none."""
+        joint = int(self.parents[joint])
+        while joint != WORLD and joint not in self.body_joints:
+            joint = int(self.parents[joint])
+        return WORLD if joint == WORLD else int(np.flatnonzero(self.body_joints == joint)[0])
+
     def frame(self, name: str) -> Frame:
         """A link or another named place. Raises ModelError that lists the valid names."""
         if name not in self.frames:
