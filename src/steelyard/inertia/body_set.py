@@ -225,11 +225,7 @@ def _margin(rows, theta):
 
 
 def _without_aux(rows):
-    own = [(kind, n, block) for kind, n, block in rows.blocks() if not rows.A_aux[block].any()]
-    index = np.concatenate([np.arange(block.start, block.stop) for _, _, block in own]) if own else np.zeros(0, int)
-    return ConeRows(
-        rows.A_theta[index], np.zeros((len(index), 0)), rows.b[index], tuple((kind, n) for kind, n, _ in own)
-    )
+    return rows.only([each for each in rows.blocks() if not rows.A_aux[each[2]].any()])
 
 
 def ball_frame(center, radius):
