@@ -30,8 +30,8 @@ from steelyard.dynamics.gradients import with_parts
 from steelyard.errors import LoopError
 from steelyard.inertia import Part
 from steelyard.inertia.mesh_parts import pull_back
-from steelyard.inertia.rotation import from_vector, left_jacobian
 from steelyard.model import with_moved_axes
+from steelyard.spatial import left_jacobian, rotation_from_vector
 
 BASE = replace(sy.library.five_bar(), rotors=())  # they count as armature, below
 AXES = np.stack([*(joint.subspace[3:, 0] for joint in BASE.joints[:3]), BASE.joints[3].subspace[3:, 0]])
@@ -105,14 +105,14 @@ class Design:
         self.turns = np.stack([tilt @ basis for tilt, basis in zip(tilts, across, strict=True)])
         # rotation of each axis per unit of its two tilts, (5, 3, 2)
         self.spread = np.stack([left_jacobian(t) @ basis.T for t, basis in zip(self.turns, across, strict=True)])
-        self.axes = np.einsum("kij,kj->ki", from_vector(self.turns), AXES)
+        self.axes = np.einsum("kij,kj->ki", rotation_from_vector(self.turns), AXES)
         ends = [LOAD_AT if j is None else SIZE * self.axes[j] for _, *joints in BARS for j in joints]
         self.ends = np.reshape(ends, (len(BARS), 2, 3))
         self.parts = {name: [] for name in BASE.body_names}
         for (link, *_), ends, half in zip(BARS, self.ends, self.half, strict=True):
             self.parts[link].append(Part(bar(ends, half), FACES, ALUMINIUM))
         for link, joint in BEARINGS:
-            self.parts[link].append(ball(BEARING, SIZE * self.axes[joint], from_vector(self.turns[joint])))
+            self.parts[link].append(ball(BEARING, SIZE * self.axes[joint], rotation_from_vector(self.turns[joint])))
         self.parts["link3"].append(ball(LOAD, LOAD_AT))
         turns = self.turns.copy()
         turns[4] = self.turns[4] @ BASE.loops[0].rotations[0]  # that of a cut joint is in the axes of its closure
@@ -351,7 +351,7 @@ def picture(designs):
     figure = make_subplots(1, len(designs), specs=[[{"type": "scene"}] * len(designs)])
     for column, design in enumerate(designs, 1):
         q = design.found.at.q
-        first, second, third, fourth = (from_vector(q[:, [i]] * design.axes[i]) for i in range(4))
+        first, second, third, fourth = (rotation_from_vector(q[:, [i]] * design.axes[i]) for i in range(4))
         frames = {"link1": first, "link2": first @ second, "link3": first @ second @ third, "link4": fourth}
         for sample, opacity in ((0, 1.0), (-1, 0.35)):
             for name, parts in design.parts.items():

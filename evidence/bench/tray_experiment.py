@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard.errors import OptionError, choices
-from steelyard.inertia.rotation import from_vector
 from steelyard.payload.motion_signals import filter_motion
 from steelyard.payload.solid_shape import Solid, small_boxes
 from steelyard.payload.wrench_log import WrenchLog, to_sensor_axes
 from steelyard.payload.wrench_sums import wrench_regressor
+from steelyard.spatial import rotation_from_vector
 
 STEEL, PLASTIC = 0.101, 0.017  # kg a weight
 SLOT, HEIGHT = 0.048, 0.04  # m, side of a slot and of the tray
@@ -149,7 +149,7 @@ def _chain(t, angle, speed, change) -> WrenchLog:
     for axis, link, q, v, a in zip(np.eye(3)[[1, 0, 2]], links, angle.T, speed.T, change.T, strict=True):
         p = p + R @ np.array(link)
         V, A = _shifted(V, link), _shifted(A, link)  # to the joint's origin, still in the parent's axes
-        turn = from_vector(q[:, None] * axis)
+        turn = rotation_from_vector(q[:, None] * axis)
         S = np.concatenate([np.zeros(3), axis])
         V, A = to_sensor_axes(turn, V), to_sensor_axes(turn, A)
         A = (
@@ -176,7 +176,7 @@ def measured(motion: WrenchLog, theta, *, noise: str = "moderate", rng=None) -> 
     wrench = wrench_regressor(motion) @ theta + rng.normal(size=(n, 6)) * np.repeat([force, torque], 3)
     assert motion.position is not None
     loud = NOISE[noise][0] / NOISE["moderate"][0]
-    tremble = from_vector(loud * POSE_NOISE[1] * rng.normal(size=(n, 3)))
+    tremble = rotation_from_vector(loud * POSE_NOISE[1] * rng.normal(size=(n, 3)))
     return motion.replace(
         wrench=wrench,
         rotation=motion.rotation @ tremble,

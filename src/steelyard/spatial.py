@@ -4,6 +4,8 @@ A pose is a pair `(R, p)`: rotation and origin of the child in the parent, so `x
 All functions take leading batch axes and any array-API namespace (NumPy, JAX).
 """
 
+import math
+
 import numpy as np
 
 from steelyard.namespaces import array_namespace
@@ -33,6 +35,13 @@ def cross(a, b):
 def rotate(R, u):
     """Matrix times vector over batch axes. R: (..., 3, 3), u: (..., 3). Returns (..., 3)."""
     return (R @ u[..., None])[..., 0]
+
+
+def motion_cross(V, U):
+    """`crm(V) U` of twists (..., 6)."""
+    xp = array_namespace(V, U)
+    v, w, u, x = V[..., :3], V[..., 3:], U[..., :3], U[..., 3:]
+    return xp.concat([cross(w, u) + cross(v, x), cross(w, x)], axis=-1)
 
 
 def crm(V):
@@ -117,18 +126,70 @@ def product_of_exponentials(twists, q):
     n = q.shape[1]
     R, p = np.broadcast_to(np.eye(3), (n, 3, 3)), np.zeros((n, 3))
     for twist, along in zip(np.transpose(twists), q, strict=True):
-        speed = np.linalg.norm(twist[3:]) or 1.0
-        next_R, next_p = exponential(twist / speed, along * speed)
-        R, p = R @ next_R, p + (R @ next_p[..., None])[..., 0]
+        next_R, next_p = exponential(twist, along)
+        R, p = R @ next_R, p + rotate(R, next_p)
     return R, p
 
 
 def exponential(twist, along):
-    """Motion along a unit twist, |w| one or zero, by an angle or a travel.
+    """Motion along a twist. twist: (6,) `[v; w]`, along: (...), its multiple. Returns R (..., 3, 3), p (..., 3)."""
+    turn, way = along[..., None] * twist[3:], along[..., None] * twist[:3]
+    return rotation_from_vector(turn), rotate(left_jacobian(turn), way)
 
-    twist: (6,) `[v; w]`, along: (...). Returns R (..., 3, 3), p (..., 3).
+
+def rotation_from_vector(beta):
+    """Rotation matrix (..., 3, 3) `exp(S(beta))` of a rotation vector (..., 3), rad."""
+    xp = array_namespace(beta)
+    first, second, _ = _coefficients(beta)
+    S = skew(beta)
+    return xp.eye(3, dtype=beta.dtype) + first * S + second * (S @ S)
+
+
+def left_jacobian(beta):
+    """`Jl` (..., 3, 3) with `exp(S(beta + d)) = exp(S(Jl d)) exp(S(beta))` to first order. Its determinant `2 (1 - cos
+    t) / t^2`, `t = |beta|`, vanishes at full turns `t = 2 pi k`, `k >= 1`. beta: (..., 3) rad."""
+    xp = array_namespace(beta)
+    _, second, third = _coefficients(beta)
+    S = skew(beta)
+    return xp.eye(3, dtype=beta.dtype) + second * S + third * (S @ S)
+
+
+def quaternion_of(R):
+    """Unit quaternion (..., 4) `[x, y, z, w]`, `w >= 0`, of a rotation matrix (..., 3, 3). Its entries are linear in `q
+    q^T`: build that matrix and take its row with the largest diagonal, which is never small."""
+    xp = array_namespace(R)
+    xx, yy, zz = R[..., 0, 0], R[..., 1, 1], R[..., 2, 2]
+    x, y, z = R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]
+    xy, xz, yz = R[..., 1, 0] + R[..., 0, 1], R[..., 2, 0] + R[..., 0, 2], R[..., 2, 1] + R[..., 1, 2]
+    squares = (1 + xx - yy - zz, 1 - xx + yy - zz, 1 - xx - yy + zz, 1 + xx + yy + zz)
+    rows = ((squares[0], xy, xz, x), (xy, squares[1], yz, y), (xz, yz, squares[2], z), (x, y, z, squares[3]))
+    outer = xp.stack([xp.stack(row, axis=-1) for row in rows], axis=-2)
+    largest = xp.argmax(xp.stack(squares, axis=-1), axis=-1)[..., None]
+    pick = xp.astype(xp.arange(4) == largest, R.dtype)
+    q = xp.sum(pick[..., None] * outer, axis=-2)
+    q = q / xp.linalg.vector_norm(q, axis=-1, keepdims=True)
+    return xp.where(q[..., 3:] < 0, -q, q)
+
+
+def rotation_vector(R):
+    """Rotation vector (..., 3), rad, with `|beta| <= pi` of a rotation matrix (..., 3, 3)."""
+    xp = array_namespace(R)
+    q = quaternion_of(R)
+    v, w = q[..., :3], q[..., 3:]
+    sine = xp.linalg.vector_norm(v, axis=-1, keepdims=True)
+    still = sine == 0
+    return v * xp.where(still, 2.0, 2 * xp.atan2(sine, w) / xp.where(still, 1.0, sine))
+
+
+def _coefficients(beta):
+    """`sin t / t`, `(1 - cos t) / t^2`, `(t - sin t) / t^3` of `t = |beta|`, each (..., 1, 1).
+
+    Below half a radian the closed forms cancel, so their power series are used: machine precision everywhere.
     """
-    xp, v, W = array_namespace(twist, along), twist[:3], skew(twist[3:])
-    one, along = xp.eye(3, dtype=twist.dtype), along[..., None, None]
-    sine, rest = xp.sin(along), 1 - xp.cos(along)
-    return one + sine * W + rest * (W @ W), rotate(along * one + rest * W + (along - sine) * (W @ W), v)
+    xp = array_namespace(beta)
+    t2 = xp.sum(beta * beta, axis=-1)[..., None, None]
+    small = t2 < 0.25
+    t = xp.sqrt(xp.where(small, 1.0, t2))  # never zero: keeps automatic differentiation of the unused branch finite
+    closed = (xp.sin(t) / t, (1 - xp.cos(t)) / t**2, (t - xp.sin(t)) / t**3)
+    series = (sum((-t2) ** k / math.factorial(2 * k + start) for k in range(8)) for start in (1, 2, 3))
+    return tuple(xp.where(small, s, c) for s, c in zip(series, closed, strict=True))

@@ -72,8 +72,8 @@ def test_deviations_are_those_of_repeated_draws():
     found = [
         delays(case_for("panda", log.replace(tau=log.tau + level * rng.normal(size=log.tau.shape)))) for _ in "abcdef"
     ]
-    own = delays(case_for("panda", log)).delay  # of the noise that all have
-    sigmas = np.array([(each.delay - own) / each.deviation * np.sqrt(2) for each in found])
+    own = delays(case_for("panda", log)).value  # of the noise that all have
+    sigmas = np.array([(each.value - own) / each.deviation * np.sqrt(2) for each in found])
     assert 0.75 < np.sqrt(np.mean(sigmas**2)) < 1.3 and np.abs(sigmas).max() < 3.5
     assert np.abs(own).max() < 3e-4
 
@@ -92,11 +92,11 @@ def test_friction_that_lags_is_no_delay(monkeypatch):
     log = lagging(recorded("ur10"), 2, 0.01, coulomb=3.0)
     case = case_for("ur10", log)
     found = delays(case)
-    assert np.abs(found.delay / found.deviation).max() < 3.5
+    assert np.abs(found.value / found.deviation).max() < 3.5
     assert diagnosis_of(mistaken(arm("ur10")), log).faults == ()
     monkeypatch.setattr(delay, "widened", lambda case, columns: case.space)
     wrong = delays(case)
-    assert wrong.delay[2] > 5 * wrong.deviation[2]
+    assert wrong.value[2] > 5 * wrong.deviation[2]
 
 
 def test_a_delay_must_win_what_its_deviation_promises():

@@ -43,16 +43,16 @@ def test_rates_are_those_of_the_regression():
 def test_zeros_of_all_joints_at_once(off):
     """What torques cannot show, the first joint's about the vertical and the last one's, is left out."""
     found = position_offsets(off)
-    assert np.isnan(found.offset[[0, 6]]).all() and np.isfinite(found.offset[1:6]).all()
-    assert np.abs((found.offset + OFFSETS) / found.deviation)[1:6].max() < 4
-    assert found.deviation[1:5].max() < 2e-3 and found.certain(4.25) == (1, 2, 3, 4, 5)
+    assert np.isnan(found.value[[0, 6]]).all() and np.isfinite(found.value[1:6]).all()
+    assert np.abs((found.value + OFFSETS) / found.deviation)[1:6].max() < 4
+    assert found.deviation[1:5].max() < 2e-3 and found.certain(4.25)[0] == [1, 2, 3, 4, 5]
     assert set(found.by_name("abcdefg")) == set("bcdef")
 
 
 def test_deviations_are_those_of_least_squares_with_everything_unknown(off):
     found = position_offsets(case_for("panda", recorded("panda")))
     case = case_for("panda", recorded("panda"))
-    dofs = np.flatnonzero(np.isfinite(found.offset))
+    dofs = np.flatnonzero(np.isfinite(found.value))
     rows = np.concatenate([case.regression.rows, case.regression.position_rates(case.free[0], dofs)], axis=2)
     whole = (rows / case.free[1][:, None, None]).reshape(-1, rows.shape[2])
     size = np.linalg.norm(whole, axis=0)
@@ -70,7 +70,7 @@ def test_what_is_left_and_is_no_noise_makes_every_offset_less_certain():
     lacking = log.replace(tau=log.tau + slow)
     found = position_offsets(case_for("panda", lacking))
     assert found.lasting > 3 and (found.deviation[1:5] > 5 * clean.deviation[1:5]).all()
-    assert np.nanmax(np.abs(found.offset / found.deviation)) < 4.25
+    assert np.nanmax(np.abs(found.value / found.deviation)) < 4.25
     assert diagnosis_of(arm("panda"), lacking).faults == ()
 
 

@@ -11,8 +11,8 @@ from steelyard.dynamics import inverse_dynamics, inverse_dynamics_derivatives
 from steelyard.dynamics.gradients import geometry_gradient, with_parts
 from steelyard.errors import ModelError
 from steelyard.inertia import Part
-from steelyard.inertia.rotation import from_vector
 from steelyard.model import library, with_moved_axes
+from steelyard.spatial import rotation_from_vector
 
 H = 1e-6
 
@@ -28,7 +28,7 @@ PARTS = {
         Part(
             *box([0.08, 0.06, 0.07]),
             6000.0,
-            rotation=from_vector(np.array([0.2, -0.4, 0.3])),
+            rotation=rotation_from_vector(np.array([0.2, -0.4, 0.3])),
             origin=np.array([0.4, 0.0, 0.1]),
         ),
     ),
@@ -90,7 +90,7 @@ def test_axes_take_their_motors_along(case, axis):
     def moved(h):
         eta = np.zeros((6, 6))
         eta[2, axis] = h
-        R, p = from_vector(eta[2, 3:]), eta[2, :3]  # exp(eta) to first order, about the joint's frame at zero
+        R, p = rotation_from_vector(eta[2, 3:]), eta[2, :3]  # exp(eta) to first order, about the joint's frame at zero
         to_parent, from_parent = (joint.rotation, joint.position), joint.rotation.T
         turn = to_parent[0] @ R @ from_parent
         origin = to_parent[1] + turn @ (stator.origin - to_parent[1]) + to_parent[0] @ p

@@ -16,7 +16,8 @@ from steelyard.fit.posterior import VOUCHED, posterior
 from steelyard.inertia import pseudo
 from steelyard.information import accumulate
 from steelyard.information.samples import residuals
-from steelyard.pipeline.posterior_of_logs import _independent, _products, independent_share, posterior_of
+from steelyard.log.decimate import lagged_products
+from steelyard.pipeline.posterior_of_logs import _independent, independent_share, posterior_of
 from steelyard.prepare.prepared import with_motion
 from steelyard.simulate import PERFECT, Sensors, record, rich_motion
 from steelyard.weighed_columns import NUISANCES
@@ -296,7 +297,7 @@ def test_noise_that_the_fit_took_is_counted_as_noise():
         estimate = posterior(info, share=0.4)
         left = residuals(info, log, estimate.base)
         true, naive = (
-            np.mean([_independent(x) for x in _products(each - each.mean(axis=0)).T]) for each in (noise, left)
+            np.mean([_independent(x) for x in lagged_products(each - each.mean(axis=0)).T]) for each in (noise, left)
         )
         ratios.append((naive / true, independent_share(estimate, [log], weighted=False) / true))
     naive, ours = np.exp(np.mean(np.log(ratios), axis=0))

@@ -12,7 +12,8 @@ from scipy.spatial.transform import Rotation
 from random_bodies import SHAPES, assert_close, bodies, central_difference, parameters, rotations
 from steelyard import inertia
 from steelyard.errors import InertiaError
-from steelyard.inertia import exponential, log_cholesky, principal, pseudo, rotation
+from steelyard.inertia import exponential, log_cholesky, principal, pseudo
+from steelyard.spatial import left_jacobian, quaternion_of, rotation_from_vector, rotation_vector
 
 pytestmark = pytest.mark.claim("body.charts", "charts of inertia: round trips, Jacobians, the determinant of paper A")
 
@@ -156,12 +157,12 @@ def test_a_body_of_revolution_is_singular_in_the_principal_chart_only():
 
 def test_the_principal_chart_gives_one_body_to_24_points_and_returns_the_smallest_rotation():
     psi = points(principal, 10)
-    theta, R = principal.to_parameters(psi), rotation.from_vector(psi[4:7])
+    theta, R = principal.to_parameters(psi), rotation_from_vector(psi[4:7])
     angles = []
     for order, signs in itertools.product(itertools.permutations(range(3)), itertools.product((1, -1), repeat=3)):
         turn = np.eye(3)[:, order] * signs
         if np.linalg.det(turn) > 0:
-            other = np.concatenate([psi[:4], rotation.to_vector(R @ turn), psi[7:][list(order)]])
+            other = np.concatenate([psi[:4], rotation_vector(R @ turn), psi[7:][list(order)]])
             assert_close(principal.to_parameters(other), theta, 1e-12)
             angles.append(np.linalg.norm(other[4:7]))
     found = np.linalg.norm(principal.from_parameters(theta)[4:7])
@@ -183,21 +184,21 @@ def test_rotations_against_scipy(angle):
     axes = np.random.default_rng(11).normal(size=(5, 3))
     beta = angle * axes / np.linalg.norm(axes, axis=-1, keepdims=True)
     expected = Rotation.from_rotvec(beta)
-    R = rotation.from_vector(beta)
+    R = rotation_from_vector(beta)
     assert_close(R, expected.as_matrix(), 1e-14)
-    quaternions = rotation.to_quaternion(R)
+    quaternions = quaternion_of(R)
     assert_close(np.abs(np.sum(quaternions * expected.as_quat(), axis=-1)), np.ones(5), 1e-14)
-    assert_close(rotation.from_vector(rotation.to_vector(R)), R, 1e-14)
+    assert_close(rotation_from_vector(rotation_vector(R)), R, 1e-14)
     if angle < 3.1:
-        assert_close(rotation.to_vector(R), beta, 1e-13)
+        assert_close(rotation_vector(R), beta, 1e-13)
 
 
 def test_left_jacobian_against_autodiff():
     beta = np.array([[0.0, 0, 0], [1e-8, 0, 0], [0.2, -0.3, 0.1], [1.0, 2.0, -0.5]])
     with jax.enable_x64(True):
-        dR = np.asarray(jax.jit(jax.vmap(jax.jacfwd(rotation.from_vector)))(jax.numpy.asarray(beta)))
-    spin = np.einsum("nijk,nlj->nilk", dR, rotation.from_vector(beta))
-    assert_close(rotation.left_jacobian(beta), np.stack([spin[:, 2, 1], spin[:, 0, 2], spin[:, 1, 0]], axis=1), 1e-13)
+        dR = np.asarray(jax.jit(jax.vmap(jax.jacfwd(rotation_from_vector)))(jax.numpy.asarray(beta)))
+    spin = np.einsum("nijk,nlj->nilk", dR, rotation_from_vector(beta))
+    assert_close(left_jacobian(beta), np.stack([spin[:, 2, 1], spin[:, 0, 2], spin[:, 1, 0]], axis=1), 1e-13)
 
 
 @pytest.mark.parametrize("seed", range(5))

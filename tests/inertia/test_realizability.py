@@ -13,7 +13,7 @@ from properties import tried
 from random_bodies import SHAPES, bodies, clouds, parameters, rotations
 from steelyard import inertia as sets
 from steelyard.errors import InertiaError
-from steelyard.inertia import Ellipsoid, body_set, cones, divergence, log_cholesky, pseudo, to_spatial_inertia
+from steelyard.inertia import Ellipsoid, cones, divergence, log_cholesky, pseudo, to_spatial_inertia
 
 pytestmark = pytest.mark.claim("body.realizability")
 
@@ -372,7 +372,3 @@ def test_bad_input_is_refused_with_words(make, words):
 def test_clouds_are_realizable_on_their_own_points():
     masses, places = clouds(1, points=12)
     assert sets.PointMasses(places).contains(parameters(masses, places))
-
-
-def test_pseudo_inertias_of_unit_parameters():
-    np.testing.assert_array_equal(body_set.MOMENTS, pseudo.to_matrix(np.eye(10)))

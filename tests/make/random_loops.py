@@ -10,9 +10,8 @@ import steelyard as sy
 from random_robots import urdf_text
 from robots import random_state
 from steelyard.dynamics.kinematics import motion
-from steelyard.inertia.rotation import from_vector, left_jacobian
 from steelyard.model.loops import Loop
-from steelyard.spatial import adjoint
+from steelyard.spatial import adjoint, left_jacobian, rotation_from_vector
 
 FREE_MOTIONS = {"connect": (), "hinge": (), "weld": (), "slide": (2,), "cylinder": (2,)}
 
@@ -49,7 +48,7 @@ def _pose(robot, body, q):
 
 
 def pose(xi):
-    return from_vector(xi[3:]), left_jacobian(xi[3:]) @ xi[:3]
+    return rotation_from_vector(xi[3:]), left_jacobian(xi[3:]) @ xi[:3]
 
 
 def moved(robot, joints, placements, closures):

@@ -6,14 +6,14 @@ import numpy as np
 from pxr import Gf, Usd, UsdGeom, UsdPhysics, UsdShade, Vt
 
 from random_bodies import rotations
-from steelyard.inertia.rotation import to_quaternion
+from steelyard.spatial import quaternion_of
 
 I3 = np.eye(3)
 HERE = (I3, (0, 0, 0))
 
 
 def quaternion(R) -> Gf.Quatf:
-    return Gf.Quatf(*map(float, np.roll(to_quaternion(R), 1)))
+    return Gf.Quatf(*map(float, np.roll(quaternion_of(R), 1)))
 
 
 def text(stage) -> str:
@@ -23,7 +23,7 @@ def text(stage) -> str:
 def posed(prim, R, p, scale=None):
     """Give a prim its pose in its parent."""
     prim.AddTranslateOp().Set(Gf.Vec3d(*map(float, p)))
-    prim.AddOrientOp(UsdGeom.XformOp.PrecisionDouble).Set(Gf.Quatd(*map(float, np.roll(to_quaternion(R), 1))))
+    prim.AddOrientOp(UsdGeom.XformOp.PrecisionDouble).Set(Gf.Quatd(*map(float, np.roll(quaternion_of(R), 1))))
     if scale is not None:
         prim.AddScaleOp().Set(Gf.Vec3f(*map(float, scale)))
     return prim

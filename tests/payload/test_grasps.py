@@ -10,16 +10,16 @@ import pytest
 import steelyard as sy
 from robots import urdf
 from steelyard.errors import InertiaError, OptionError
-from steelyard.inertia.rotation import from_vector
 from steelyard.payload import Payload, Status, rank_grasps
+from steelyard.spatial import rotation_from_vector
 
 FRAME, DAMPING = "tool0", np.array([2.0, 2.0, 1.0, 0.5, 0.5, 0.5])
 THETA = sy.inertia.from_com_inertia(2.5, np.array([0.15, -0.03, 0.08]), np.diag([4e-3, 3e-2, 2.8e-2]))
 GRASPS = {
     "end": (np.eye(3), np.zeros(3)),
-    "middle": (from_vector(np.array([0.4, 0.9, -0.3])), np.array([0.14, 0.0, 0.05])),
-    "beyond": (from_vector(np.array([0.0, 0.0, 1.6])), np.array([0.3, 0.02, 0.0])),
-    "turned": (from_vector(np.array([0.0, 0.05, 0.0])), np.zeros(3)),
+    "middle": (rotation_from_vector(np.array([0.4, 0.9, -0.3])), np.array([0.14, 0.0, 0.05])),
+    "beyond": (rotation_from_vector(np.array([0.0, 0.0, 1.6])), np.array([0.3, 0.02, 0.0])),
+    "turned": (rotation_from_vector(np.array([0.0, 0.05, 0.0])), np.zeros(3)),
 }
 
 

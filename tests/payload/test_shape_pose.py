@@ -9,12 +9,11 @@ from evidence.bench.tray_experiment import test_object
 from payload_logs import MODERATE, swing
 from steelyard.errors import InertiaError, OptionError
 from steelyard.inertia import parameters
-from steelyard.inertia.rotation import from_vector, to_vector
 from steelyard.payload import errors, identify, locate, solid_of
 from steelyard.payload.density import ERRORS, error_columns, moved
 from steelyard.payload.payload_estimate import Payload, Status
 from steelyard.payload.solid_shape import small_boxes
-from steelyard.spatial import skew
+from steelyard.spatial import rotation_from_vector, rotation_vector, skew
 
 STD = (np.radians(5.0), 0.01)  # rad, m
 CENTER = np.array([0.05, 0.0, 0.06])
@@ -65,7 +64,7 @@ def test_coverage_under_misplacement(seeds, record_property):
     for seed in range(seeds):
         rng = np.random.default_rng(seed)
         log = swing(truth, noise=(0.1, 0.005, 0.0, 0.0), seed=seed, speed=1.5, duration=1.5)
-        R, shift = from_vector(STD[0] * rng.normal(size=3)), STD[1] * rng.normal(size=3)
+        R, shift = rotation_from_vector(STD[0] * rng.normal(size=3)), STD[1] * rng.normal(size=3)
         shape = (box(*sides) - CENTER) @ R.T + CENTER + shift
         for std in ((0.0, 0.0), STD):
             found = identify(log, shape=solid_of(shape, pose_std=std))
@@ -94,10 +93,10 @@ def payload_of(theta, spread=1e-9):
 @pytest.mark.parametrize("seed", range(5))
 def test_pose_of_a_box_is_found_up_to_half_turns(seed):
     rng = np.random.default_rng(seed)
-    R, p = from_vector(rng.normal(size=3)), rng.uniform(-0.1, 0.1, 3)
+    R, p = rotation_from_vector(rng.normal(size=3)), rng.uniform(-0.1, 0.1, 3)
     shape = box(0.1, 0.2, 0.06, center=np.array([0.02, 0.01, -0.03]))
     body = 0.8 * parameters.transform(solid_of(shape).homogeneous, R, p)
-    found = locate(payload_of(body), shape, near=R @ from_vector(0.3 * rng.normal(size=3)))
+    found = locate(payload_of(body), shape, near=R @ rotation_from_vector(0.3 * rng.normal(size=3)))
     np.testing.assert_allclose(found.rotation, R, atol=1e-6)
     np.testing.assert_allclose(found.position, p, atol=1e-8)
     assert len(found.others) == 3 and found.ambiguous.startswith("4 poses") and not found.notes
@@ -109,7 +108,7 @@ def test_pose_of_a_box_is_found_up_to_half_turns(seed):
 
 def test_a_turn_that_does_not_show_is_the_expected_one():
     """Two alike moments: the turn about the third axis is free; three: only the centroid is known."""
-    R, p = from_vector(np.array([0.4, -0.2, 0.7])), np.array([0.01, 0.02, 0.05])
+    R, p = rotation_from_vector(np.array([0.4, -0.2, 0.7])), np.array([0.01, 0.02, 0.05])
     rod = box(0.2, 0.05, 0.05, center=np.zeros(3))
     body = parameters.transform(solid_of(rod).homogeneous, R, p)
     found = locate(payload_of(body), rod, near=R)
@@ -130,13 +129,13 @@ def test_a_turn_that_does_not_show_is_the_expected_one():
 @pytest.mark.parametrize("seeds", [15, 40])
 def test_turns_are_within_their_deviations(seeds, record_property):
     shape = box(0.1, 0.2, 0.06, center=np.zeros(3))
-    R, p = from_vector(np.array([0.3, 0.2, -0.4])), np.array([0.0, 0.02, 0.06])
+    R, p = rotation_from_vector(np.array([0.3, 0.2, -0.4])), np.array([0.0, 0.02, 0.06])
     body = 0.8 * parameters.transform(solid_of(shape).homogeneous, R, p)
     off = []
     for seed in range(seeds):
         log = swing(body, speed=3.0, duration=4.0, noise=(0.05, 0.002, 0.0, 0.0), seed=seed)
         found = locate(identify(log), shape, near=R)
-        turn = found.axes.T @ to_vector(R.T @ found.rotation)
+        turn = found.axes.T @ rotation_vector(R.T @ found.rotation)
         off.append(np.concatenate([turn / found.turn_deviation, (found.position - p) / found.position_deviation]))
     record_property("spread, deviations", np.std(off, axis=0).tolist())
     assert np.mean(np.abs(off) < 1.96) > 0.88

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.decisions.fit_plan import Decision, FitPlan, HeldOut, Made
-from steelyard.diagnose import delays
 from steelyard.diagnose.case import case_of
+from steelyard.diagnose.hypotheses.delay import certain_delays
 from steelyard.errors import FitError
 from steelyard.fit import Estimate, Load, consistent, drive_gains, predict
 from steelyard.fit.drive_calibration import gains_by_model
@@ -228,7 +228,7 @@ def _delays(robot: Robot, logs: Sequence[Log], columns: Mapping) -> np.ndarray:
     found, moved = np.zeros(robot.nv), list(logs)
     for _ in range(DELAY_ROUNDS):
         estimate = consistent(accumulate(robot, moved, **columns))
-        found = found + np.nan_to_num(delays(case_of(estimate, moved)).certain)
+        found = found + certain_delays(case_of(estimate, moved))
         moved = [shifted(log, found) for log in logs]
     return found
 

@@ -1,10 +1,12 @@
 """Columns added to the free fit of a case, to first order: their coefficients, and what the residual then is."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from steelyard.cards import Card
 from steelyard.diagnose.case import Case
 from steelyard.log.decimate import autocorrelation, memory
 
@@ -60,6 +62,41 @@ def certain(values, covariance, deviations: float) -> tuple[list[int], np.ndarra
         P = np.delete(np.delete(P - np.outer(share, P[least]), least, axis=0), least, axis=1)
         del places[least]
     return places, x
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class JointEstimates(Card):
+    """A number of each joint that a log has wrong: delays, s by which torques come late; or offsets, rad or m by which
+    positions come short of what the torques say, to be added to them. And the covariance of all.
+
+    value (nv,), covariance (nv, nv): NaN for degrees without a motor, and where torques do not show it. lasting: how
+    many times longer than noise what is left stays alike.
+    """
+
+    value: np.ndarray
+    covariance: np.ndarray
+    lasting: float
+
+    @classmethod
+    def of(cls, case: Case, dofs, values, covariance, left) -> "JointEstimates":
+        """Of some degrees (m,) with values (m,) and their covariance; left: (nv, n) residual beside them."""
+        whole, spread = np.full(case.robot.nv, np.nan), np.full((case.robot.nv, case.robot.nv), np.nan)
+        whole[dofs], spread[np.ix_(dofs, dofs)] = values, covariance
+        return cls(whole, spread, lasting(case, left))
+
+    @property
+    def deviation(self) -> np.ndarray:
+        """(nv,) standard deviations, NaN where torques do not show the number."""
+        return np.sqrt(np.diag(self.covariance))
+
+    def by_name(self, names: Sequence[str], most: float = np.inf) -> dict[str, tuple[float, float]]:
+        """Number and standard deviation of the joints that tell theirs to better than `most`. names: (nv,)."""
+        pairs = zip(names, self.value, self.deviation, strict=True)
+        return {name: (float(x), float(sigma)) for name, x, sigma in pairs if sigma < most}
+
+    def certain(self, deviations: float) -> tuple[list[int], np.ndarray]:
+        """Degrees whose number is none by chance, and these numbers, as of `certain`."""
+        return certain(self.value, self.covariance, deviations)
 
 
 def add_columns(case: Case, columns, *, space=None, target=None) -> Added:

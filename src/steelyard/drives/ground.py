@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from steelyard.errors import ModelError
-from steelyard.inertia.rotation import to_quaternion
 from steelyard.model import Robot, load, save
 from steelyard.model.formats import document_of
 from steelyard.model.mjcf import MjcfDocument
 from steelyard.model.mjcf_compile import body_name, compiled_rotation
 from steelyard.model.robot import WORLD
+from steelyard.spatial import quaternion_of
 
 ALIKE = ["contype", "conaffinity", "condim", "priority", "friction", "solmix", "solref", "solimp", "margin", "gap"]
 OPTIONS = (
@@ -60,7 +60,7 @@ def with_ground(spec: Any, robot: Robot) -> Ground:
         if m.geom_contype[geom] or m.geom_conaffinity[geom] or paired:
             link = links[body_name(m, int(m.geom_bodyid[geom]))]
             if link.body != WORLD and link.name not in bodies:
-                on, quaternion = bodies[robot.body_names[link.body]], np.roll(to_quaternion(link.rotation), 1)
+                on, quaternion = bodies[robot.body_names[link.body]], np.roll(quaternion_of(link.rotation), 1)
                 bodies[link.name] = on.add_body(name=link.name, pos=link.position, quat=quaternion)
                 centers[link.name] = m.body_ipos[m.geom_bodyid[geom]].copy()
             made[geom] = _geom(spec, spec.worldbody if link.body == WORLD else bodies[link.name], m, geom, link)
@@ -168,7 +168,7 @@ def _geom(spec: Any, body: Any, m: Any, geom: int, link: Any) -> Any:
         type=kind,
         size=m.geom_size[geom],
         pos=position,
-        quat=np.roll(to_quaternion(R), 1),
+        quat=np.roll(quaternion_of(R), 1),
         mass=0.0,
         **more,
     )

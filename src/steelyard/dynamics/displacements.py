@@ -18,14 +18,14 @@ Links in front of the joint see the wrench turned besides, by `d x* F`. One pass
 derivatives, in numbers of order bodies times depth.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
 from steelyard.dynamics.external_wrenches import external_on_joints
-from steelyard.dynamics.kinematics import TreeMotion, joint_motion, tree
-from steelyard.dynamics.stacks import congruence, cross, motion_cross, outer, product, skew_times, times
+from steelyard.dynamics.kinematics import FRAME_FIELDS, TreeMotion, joint_motion, tree
+from steelyard.dynamics.stacks import congruence, cross, force_cross, motion_cross, outer, product, skew_times, times
 from steelyard.inertia import pseudo
 from steelyard.model import Robot
 from steelyard.model.robot import WORLD
@@ -45,6 +45,10 @@ class Composite:
     momentum: Any
     turning: Any  # (nj, 3, 3, n) E
     wrench: Any  # (nj, 6, n) what the joint transmits
+
+    def at(self, joint) -> "Composite":
+        """Those of some joints (k,)."""
+        return Composite(*(of_joints(getattr(self, each.name), joint) for each in fields(self)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,9 +81,7 @@ def two_passes(robot: Robot, q, v, a, external=None) -> DisplacedTree:
 
 def _composite(robot: Robot, xp, joints: TreeMotion, external) -> Composite:
     bodies = xp.asarray(robot.body_joints)
-    R, p, V, A = (
-        xp.take(x, bodies, axis=0) for x in (joints.rotation, joints.position, joints.twist, joints.acceleration)
-    )
+    R, p, V, A = (xp.take(getattr(joints, key), bodies, axis=0) for key in FRAME_FIELDS)
     theta = xp.asarray(robot.inertias, dtype=p.dtype)
     m = theta[:, 0, None, None]
     moved = times(R, theta[:, 1:4, None])
@@ -221,32 +223,23 @@ def resisted(state: DisplacedTree, joint, U):
     """What the links behind joints oppose to changes: `[I U; (B^T U)_w]` for twists U (k, 6, n), so that
     `U . (I x1 + B x2)` is its product with `[x1; x2_w]`. Returns (k, 9, n).
     """
-    xp = array_namespace(U)
-    sums = state.composite
-    mass = of_joints(sums.mass, joint)[:, None, None]
-    h, P, I, E = (of_joints(x, joint) for x in (sums.first, sums.momentum, sums.inertia, sums.turning))
-    u, w = U[:, :3], U[:, 3:]
-    linear = mass * u + cross(xp, w, h)
-    angular = cross(xp, h, u) + times(I, w)
-    rows = cross(xp, P, u) + _transposed(E, w)
-    return xp.concat([linear, angular, 2 * rows], axis=1)
+    xp, own = array_namespace(U), state.composite.at(joint)
+    rows = cross(xp, own.momentum, U[:, :3]) + times(xp.permute_dims(own.turning, (0, 2, 1, 3)), U[:, 3:])
+    return xp.concat([*_carried(xp, own, U), 2 * rows], axis=1)
 
 
 def responses(state: DisplacedTree, changes: Displacements):
     """Change (k, 6, n) of the wrench that joints transmit, in world axes."""
-    xp = array_namespace(changes.x1)
-    sums, joint = state.composite, changes.joint
-    mass = of_joints(sums.mass, joint)[:, None, None]
-    h, P, I, E = (of_joints(x, joint) for x in (sums.first, sums.momentum, sums.inertia, sums.turning))
-    u, w, turn = changes.x1[:, :3], changes.x1[:, 3:], changes.x2[:, 3:]
-    force = mass * u + cross(xp, w, h) + 2 * cross(xp, turn, P)
-    torque = cross(xp, h, u) + times(I, w) + 2 * times(E, turn)
-    if changes.displacement is not None:
-        d, F = changes.displacement, of_joints(sums.wrench, joint)
-        force = force + cross(xp, d[:, 3:], F[:, :3])
-        torque = torque + cross(xp, d[:, :3], F[:, :3]) + cross(xp, d[:, 3:], F[:, 3:])
-    return xp.concat([force, torque], axis=1)
+    xp, own, turn = array_namespace(changes.x1), state.composite.at(changes.joint), changes.x2[:, 3:]
+    force, torque = _carried(xp, own, changes.x1)
+    force, torque = force + 2 * cross(xp, turn, own.momentum), torque + 2 * times(own.turning, turn)
+    change = xp.concat([force, torque], axis=1)
+    d = changes.displacement
+    return change if d is None else change + force_cross(xp, d, own.wrench)
 
 
-def _transposed(E, w):
-    return E[:, 0] * w[:, 0, None] + E[:, 1] * w[:, 1, None] + E[:, 2] * w[:, 2, None]
+def _carried(xp, own: Composite, U):
+    """Force and moment `I U` (k, 3, n) each, of accelerations U (k, 6, n) at the world origin."""
+    u, w = U[:, :3], U[:, 3:]
+    force = own.mass[:, None, None] * u + cross(xp, w, own.first)
+    return force, cross(xp, own.first, u) + times(own.inertia, w)

@@ -6,7 +6,7 @@ last axis so that each elementary operation is one long vector instruction; arra
 samples).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -138,11 +138,14 @@ def samples_last(robot: Robot, q, v, a):
 
 def motion(robot: Robot, q, v, a) -> TreeMotion:
     """Motion of all bodies. q: (nq, n), v, a: (nv, n)."""
-    xp = array_namespace(q, v, a)
-    state = joint_motion(robot, q, v, a)
-    bodies = xp.asarray(robot.body_joints)
-    frames = {key: xp.take(getattr(state, key), bodies, axis=0) for key in FRAME_FIELDS}
-    return TreeMotion(axes=state.axes, axis_rates=state.axis_rates, **frames)
+    return of_bodies(robot, joint_motion(robot, q, v, a))
+
+
+def of_bodies(robot: Robot, state: TreeMotion) -> TreeMotion:
+    """Motion of the bodies among the children of all joints."""
+    xp, bodies = array_namespace(state.axes), robot.body_joints
+    frames = {key: xp.take(getattr(state, key), xp.asarray(bodies), axis=0) for key in FRAME_FIELDS}
+    return replace(state, **frames)
 
 
 def joint_motion(robot: Robot, q, v, a) -> TreeMotion:

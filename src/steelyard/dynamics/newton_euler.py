@@ -173,11 +173,8 @@ def _brackets(robot: Robot, v, w):
             parts.append(0 * one * other)
             continue
         Phi = xp.asarray(joint.subspace, dtype=v.dtype)
-        x, y = one @ Phi.T, other @ Phi.T
-        angular = spatial.cross(x[..., 3:], y[..., 3:])
-        linear = spatial.cross(x[..., 3:], y[..., :3]) + spatial.cross(x[..., :3], y[..., 3:])
         back = xp.asarray(np.linalg.pinv(joint.subspace).T, dtype=v.dtype)
-        parts.append(xp.concat([linear, angular], axis=-1) @ back)
+        parts.append(spatial.motion_cross(one @ Phi.T, other @ Phi.T) @ back)
     return xp.concat(parts, axis=-1)
 
 

@@ -249,12 +249,5 @@ def _unmoved(robot: Robot, moving, fixed: int) -> list[tuple[int, int]]:
     above = constants.ancestors[robot.body_joints] * moves[constants.coordinates]  # (nb, nt)
     together = [(j, i) for i in range(robot.nb) for j in range(i + 1, robot.nb) if np.array_equal(above[i], above[j])]
     still = [(-1 - k, int(i)) for i in np.flatnonzero(~above.any(axis=1)) for k in range(fixed)]
-    return together + still + [(WORLD, i) for i in range(robot.nb) if above[i].any() and _stands_on(robot, i) == WORLD]
-
-
-def _stands_on(robot: Robot, body: int) -> int:
-    """The body, or WORLD, that a body's chain of joints hangs on."""
-    joint = int(robot.parents[robot.body_joints[body]])
-    while joint != WORLD and joint not in robot.body_joints:
-        joint = int(robot.parents[joint])
-    return joint if joint == WORLD else int(np.flatnonzero(robot.body_joints == joint)[0])
+    standing = (i for i, joint in enumerate(robot.body_joints) if robot.carrier(joint) == WORLD)
+    return together + still + [(WORLD, i) for i in standing if above[i].any()]

@@ -8,7 +8,7 @@ import numpy as np
 
 from steelyard.dynamics.armature import felt_acceleration
 from steelyard.dynamics.effects import effect_column
-from steelyard.dynamics.kinematics import FRAME_FIELDS, TreeMotion, joint_motion
+from steelyard.dynamics.kinematics import TreeMotion, joint_motion, of_bodies
 from steelyard.dynamics.newton_euler import body_wrench_regressors, projected, projected_blocks
 from steelyard.excite.adjoint import StateGradient, regressor_gradient
 from steelyard.excite.measured_axes import JOINTS, Axes, axes_of
@@ -35,8 +35,7 @@ class MeasuredRegression:
     def at(self, q, v, a) -> "MeasuredRows":
         """Rows of states q (nq, n), v, a (nv, n)."""
         state = joint_motion(self.robot, q, v, a)
-        frames = {key: getattr(state, key)[self.robot.body_joints] for key in FRAME_FIELDS}
-        bodies = TreeMotion(axes=state.axes, axis_rates=state.axis_rates, **frames)
+        bodies = of_bodies(self.robot, state)
         return MeasuredRows(self, v, a, state, bodies, body_wrench_regressors(np, bodies))
 
 

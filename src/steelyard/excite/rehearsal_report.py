@@ -103,7 +103,7 @@ def _by_part(found: Rehearsal) -> Sheet:
         "Links and joints",
         "Parameters that the data decide. Of these, in shares of each one's natural size: half of the widest 95 % "
         "interval, the largest error that was made (RMS over the truths), and how many truths lay in their intervals.",
-        (("ReportPart", "text"), "Decided", "Half interval up to", "Error up to", "In the interval"),
+        (("Part", "text"), "Decided", "Half interval up to", "Error up to", "In the interval"),
         rows,
     )
 

@@ -19,6 +19,7 @@ from functools import cached_property
 import numpy as np
 
 from steelyard.errors import FitError
+from steelyard.fit.prior import noticed
 from steelyard.inertia.divergence import entropic_gradient
 from steelyard.information import Information
 from steelyard.native import require_core
@@ -29,7 +30,6 @@ NEWTON_ROUNDS, ARRIVED = 50, 1e-10  # steps to the optimum of given scales, and 
 NEAR = 0.3  # length of a step in the metric of the divergence, up to which it is taken whole
 JITTER = 1e-13  # of a unit diagonal, that keeps rounding from making a matrix indefinite
 RESOLVED = 1e-4  # of its torque, that no record of a joint is finer than: 16 bits of its range
-LEAST = 0.02  # of the largest torque, that a joint's counts for
 NOTHING = 1e-9  # of a singular value, of the deviation of a column at its bound, and parameters that the data finds
 SAME = 0.3  # of logarithms of scales, from the best so far, where another start is left
 TILE = 8  # columns that the core takes together
@@ -251,8 +251,7 @@ class PosteriorForm:
 
 def least_noise(info: Information) -> np.ndarray:
     """(g,) noise that each row group has at least."""
-    rms = np.sqrt(info.energy / np.maximum(info.counts, 1))
-    return RESOLVED * np.maximum(rms, max(LEAST * rms.max(initial=0.0), np.finfo(float).tiny))
+    return RESOLVED * noticed(info.rms)
 
 
 def form(problem: PosteriorProblem, scales: Scales, x) -> PosteriorForm:

@@ -57,7 +57,7 @@ class Ratios:
         """What follows a fit of base parameters (r,), the reference moved there, or rows that no ratios meet left out;
         None if it may stay."""
         if not self.reference.any():  # bodies that the other rows show to be lighter than the prior: no row is silent
-            groups = self.groups & (_rms(info) <= THRESHOLDS.silent * reach(info, base))
+            groups = self.groups & (info.base.rms <= THRESHOLDS.silent * reach(info, base))
             return replace(self, groups=groups, reference=base, believed=np.ones_like(groups))
         size = np.maximum(reach(info, base), np.finfo(float).tiny)
         moved = (reach(info, base - self.reference) / size)[self.believed & self.groups].max(initial=0.0)
@@ -99,7 +99,7 @@ def ratios(info: Information, prior=None) -> Ratios:
     info = info.base
     if prior is None and info.robot is not None:
         prior = model_parameters(info.robot, info.layout)
-    rms = _rms(info)
+    rms = info.base.rms
     if prior is None:
         groups = rms == 0
     else:
@@ -122,10 +122,6 @@ def reach(info: Information, base) -> np.ndarray:
     pairs = zip(info.squares.pattern.places, info.squares.blocks, strict=True)
     energy = np.array([base[at] @ (_apart(info, at) * G) @ base[at] for at, G in pairs])
     return np.sqrt(np.maximum(energy, 0.0) / np.maximum(info.counts, 1))
-
-
-def _rms(info: Information) -> np.ndarray:
-    return np.sqrt(info.base.energy / np.maximum(info.counts, 1))
 
 
 def _shared(info: Information, chosen) -> np.ndarray:

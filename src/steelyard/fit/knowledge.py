@@ -18,7 +18,7 @@ from steelyard.fit.prior import REGULARIZERS, Regularizer, consistent_prior, eff
 from steelyard.fit.volumes import GEOMETRY, OTHERS, WORDS, around_prior, body_constraints, volumes
 from steelyard.fit.whitening import known_noise
 from steelyard.inertia import Ellipsoid, pseudo
-from steelyard.inertia.body_set import MOMENTS
+from steelyard.inertia.body_set import moments
 from steelyard.information import Information
 from steelyard.model import Robot
 from steelyard.model.side import read_known, side_path
@@ -331,7 +331,7 @@ def tied_constraints(layout: ParameterLayout, theta0, tied: Iterable[Tied]) -> l
 def _mirrored(mirror: str | None) -> np.ndarray:
     """(10, 10) map of a body's parameters to its mirror image's."""
     S = np.diag([*(-1.0 if axis == mirror else 1.0 for axis in MIRRORS), 1.0])
-    return pseudo.to_parameters(S @ MOMENTS @ S).T
+    return pseudo.to_parameters(S @ moments() @ S).T
 
 
 def _sizes(theta) -> np.ndarray:

@@ -15,12 +15,12 @@ import numpy as np
 from steelyard.errors import FitError
 from steelyard.fit.cone_program import consistent
 from steelyard.fit.estimate import Certificate, Estimate, Status, estimate_of
-from steelyard.fit.evidence import LEAST, Group, PosteriorForm, PosteriorProblem, Scales, least_noise, maximised
+from steelyard.fit.evidence import Group, PosteriorForm, PosteriorProblem, Scales, least_noise, maximised
 from steelyard.fit.homogeneous import Ratios, ratios, ratios_about
 from steelyard.fit.joint_normal import JointNormal
 from steelyard.fit.knowledge import Knowledge, Known, effect_bounds, knowledge_of_bodies
 from steelyard.fit.linear import nonnegative_least_squares
-from steelyard.fit.prior import model_parameters
+from steelyard.fit.prior import degree_torques, model_parameters
 from steelyard.fit.volumes import CONSISTENT
 from steelyard.fit.whitening import require_enough_samples, weak_directions, whiten
 from steelyard.identifiable.basis import Basis
@@ -127,7 +127,7 @@ def _facts(knowledge: Knowledge) -> tuple:
 
 def _sizes(info: Information) -> tuple[np.ndarray, tuple[Group, ...]]:
     """(p,) prior deviations of all columns but links, at scales of one, and the groups that share one."""
-    layout, torque, column = info.layout, _torques(info).tolist(), _column_sizes(info)
+    layout, torque, column = info.layout, degree_torques(info).tolist(), _column_sizes(info)
     unit, column, together = WIDE / column, column.tolist(), {}
     slow = dict.fromkeys(layout.dofs, np.finfo(float).tiny)
     if "viscous" in layout.terms:
@@ -151,14 +151,6 @@ def _sizes(info: Information) -> tuple[np.ndarray, tuple[Group, ...]]:
     return unit, tuple(Group(name, np.array(at), *prior) for (name, *prior), at in together.items())
 
 
-def _torques(info: Information) -> np.ndarray:
-    """RMS torque of each degree; of a raw regression whose rows are other than degrees, the largest."""
-    rms = info.degree_rms if info.robot is not None else np.sqrt(info.energy / np.maximum(info.counts, 1))
-    count = max([*info.layout.dofs, -1]) + 1
-    rms = rms if len(rms) >= count else np.full(count, rms.max(initial=0.0))
-    return np.maximum(rms, max(LEAST * rms.max(initial=0.0), np.finfo(float).tiny))
-
-
 def _column_sizes(info: Information) -> np.ndarray:
     """(p,) RMS of each column beside the links in the row group where it is largest; 1 where it is nothing."""
     found, start = np.ones(info.layout.size), info.layout.inertial.stop
@@ -176,8 +168,7 @@ def _starts(problem: PosteriorProblem, near: Estimate | None) -> Iterable[Scales
     if near is not None:
         return (near.require_weighed().scales,)
     info = problem.info
-    rms = np.sqrt(info.energy / np.maximum(info.counts, 1))
-    noise = np.log(np.maximum(FIRST_NOISE * rms, least_noise(info)))
+    noise = np.log(np.maximum(FIRST_NOISE * info.rms, least_noise(info)))
     return [
         Scales(
             np.full(len(problem.theta0), np.log(tightness)),

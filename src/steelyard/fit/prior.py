@@ -15,6 +15,7 @@ from steelyard.terms import stated_values
 
 NOMINAL_LINK = (1.0, 0.1)  # kg and m, mass and radius of gyration of a body nothing is known of
 EFFECT_SPREAD = THRESHOLDS.effect_spread
+LEAST = 0.02  # of the largest torque, that a joint's counts for
 NOMINAL_ROTOR = (0.5, 0.02)  # kg and m, the same for the rotor of a motor
 TRIANGLES = cones.units(4)  # (10, 4, 4) orthonormal symmetric matrices
 
@@ -156,20 +157,26 @@ def effect_pull(info: Information, weight: float) -> np.ndarray:
     return np.sqrt(weight) / (EFFECT_SPREAD * effect_scale(info))
 
 
+def noticed(rms) -> np.ndarray:
+    """RMS torques (k,), each at least the share of the largest that a joint counts for."""
+    return np.maximum(rms, max(LEAST * rms.max(initial=0.0), np.finfo(float).tiny))
+
+
+def degree_torques(info: Information) -> np.ndarray:
+    """RMS torque of each degree, as of `noticed`; of a raw regression whose rows are other than degrees, the
+    largest."""
+    rms = info.rms if info.robot is None else info.degree_rms
+    count = max([*info.layout.dofs, -1]) + 1
+    return noticed(rms if len(rms) >= count else np.full(count, rms.max(initial=0.0)))
+
+
 def effect_scale(info: Information) -> np.ndarray:
     """Size of each effect parameter that makes up the torque of its joint, (number of effects,).
 
     Those of friction, armature, couplings and springs have units of their own: the RMS torque of the joint, over one
     unit. A column of the user is in any unit: that torque over the RMS of the column in the data, so that none matters.
     """
-    layout = info.layout
-    if info.robot is None:
-        rms = np.sqrt(info.energy / np.maximum(info.counts, 1))
-        count = max([*layout.dofs, -1]) + 1
-        per_dof = rms if len(rms) == count else np.full(count, rms.max(initial=0.0))  # a row group a degree, or unknown
-    else:
-        per_dof = info.degree_rms
-    per_dof = np.maximum(per_dof, max(per_dof.max(initial=0.0) * 1e-3, np.finfo(float).tiny))
+    layout, per_dof = info.layout, degree_torques(info)
     extras = np.array([per_dof[list(extra.dofs)].max() for extra in layout.extras])
     for i, extra in enumerate(layout.extras):
         if extra.kind == "user":

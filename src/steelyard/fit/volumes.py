@@ -18,7 +18,7 @@ from steelyard.inertia import (
     is_realizable,
     pseudo,
 )
-from steelyard.inertia.body_set import MOMENTS, BodySet
+from steelyard.inertia.body_set import BodySet, moments
 from steelyard.inertia.cones import ConeRows
 from steelyard.model import Robot
 from steelyard.model.bounding import INFLATE, NOTHING, bounding_ellipsoids
@@ -156,26 +156,26 @@ def as_set(given, name: str) -> BodySet:
 def _near_prior(theta) -> ConeRows:
     """`L^-1 J L^-T >= THRESHOLDS.eigenvalue` with the prior's `J0 = L L^T`."""
     inverse = np.linalg.inv(np.linalg.cholesky(pseudo.to_matrix(theta)))
-    relative = inverse @ MOMENTS @ inverse.T
+    relative = inverse @ moments() @ inverse.T
     return cones.rows(cones.triangle(relative).T, [("psd", 4)], -THRESHOLDS.eigenvalue * cones.triangle(np.eye(4)))
 
 
 def _set_rows(body_set: BodySet, mass: float) -> tuple[bool, ConeRows | None]:
     """Whether a set asks for `J > 0`, and its other rows, divided by the mass where they are homogeneous."""
     whole = _without_equalities(body_set.cone_rows(0.0))
-    definite, kept, size = False, [], np.ones(len(whole.b))
+    definite, kept = False, []
     for kind, n, block in whole.blocks():
         if (kind, n) == ("psd", 4) and not whole.A_aux[block].any() and not whole.b[block].any():
             definite = True
             continue
         kept.append((kind, n, block))
-        size[block] = 1.0 if whole.b[block].any() else mass
     if not kept:
         return definite, None
-    rows = np.concatenate([np.arange(block.start, block.stop) for _, _, block in kept])
-    scale = size[rows, None]
-    kinds = tuple((kind, n) for kind, n, _ in kept)
-    return definite, ConeRows(whole.A_theta[rows] / scale, whole.A_aux[rows] / scale, whole.b[rows] / size[rows], kinds)
+    rows = whole.only(kept)
+    size = np.concatenate(
+        [np.full(each.stop - each.start, 1.0 if rows.b[each].any() else mass) for *_, each in rows.blocks()]
+    )
+    return definite, ConeRows(rows.A_theta / size[:, None], rows.A_aux / size[:, None], rows.b / size, rows.cones)
 
 
 def _without_equalities(rows: ConeRows) -> ConeRows:
@@ -187,15 +187,10 @@ def _without_equalities(rows: ConeRows) -> ConeRows:
     tied = np.concatenate(tied)
     inverse, rank = np.linalg.pinv(rows.A_aux[tied]), len(tied)
     free = np.linalg.svd(rows.A_aux[tied])[2][rank:].T
-    kept = [(kind, n, b) for kind, n, b in blocks if not np.isin(b.start, tied)]
-    index = np.concatenate([np.arange(b.start, b.stop) for _, _, b in kept])
-    through = rows.A_aux[index] @ inverse  # aux = inverse (b_tied - A_tied theta) + free v
-    return ConeRows(
-        rows.A_theta[index] - through @ rows.A_theta[tied],
-        rows.A_aux[index] @ free,
-        rows.b[index] - through @ rows.b[tied],
-        tuple((kind, n) for kind, n, _ in kept),
-    )
+    own = rows.only([(kind, n, b) for kind, n, b in blocks if not np.isin(b.start, tied)])
+    through = own.A_aux @ inverse  # aux = inverse (b_tied - A_tied theta) + free v
+    A_theta, b = own.A_theta - through @ rows.A_theta[tied], own.b - through @ rows.b[tied]
+    return ConeRows(A_theta, own.A_aux @ free, b, own.cones)
 
 
 def _on_body(layout, i: int, rows: ConeRows, label: str, *, definite: bool = False) -> Constraint:

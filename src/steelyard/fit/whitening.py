@@ -105,8 +105,7 @@ def degrees_taken(info: Information, covariance) -> np.ndarray:
 
 def noise_floor(info: Information) -> np.ndarray:
     """(g,) residual standard deviation below which lies rounding."""
-    signal = np.sqrt(info.energy / np.maximum(info.counts, 1))
-    return THRESHOLDS.noise_floor * np.maximum(signal, THRESHOLDS.noise_floor * signal.max(initial=1.0))
+    return THRESHOLDS.noise_floor * np.maximum(info.rms, THRESHOLDS.noise_floor * info.rms.max(initial=1.0))
 
 
 def parameters_per_row(info: Information) -> float:
@@ -205,4 +204,4 @@ def first_noise(info: Information) -> np.ndarray:
     """(g,) noise that unconstrained least squares leaves; a share of the torque where that would fit noise."""
     if info.counts.sum() * info.independence > THRESHOLDS.few_equations * info.basis.count and info.G.any():
         return weigh_rows(info)[1]
-    return np.maximum(THRESHOLDS.untold_noise * np.sqrt(info.energy / np.maximum(info.counts, 1)), noise_floor(info))
+    return np.maximum(THRESHOLDS.untold_noise * info.rms, noise_floor(info))

@@ -31,13 +31,7 @@ def summary(study: Study, fits: Fits, *, files=()) -> dict:
         "model": sums.job.model,
         "robot": sums.robot.name,
         "options": {name: value for name, value in sums.job.as_json().items() if name not in ("model", "logs")},
-        "work": {
-            "where": sums.where,
-            "computed": sums.computed,
-            "reused": sums.reused,
-            "bytes": sums.bytes,
-            "seconds": sums.seconds,
-        },
+        "work": _fields(sums, "where", "computed", "reused", "bytes", "seconds"),
         "samples": sums.samples,
         "runs": len(sums.runs),
         "failures": sums.failures,
@@ -52,6 +46,10 @@ def summary(study: Study, fits: Fits, *, files=()) -> dict:
     return jsonable(found)
 
 
+def _fields(source, *names: str) -> dict:
+    return {name: getattr(source, name) for name in names}
+
+
 def _units(study: Study) -> tuple[str, ...]:
     return column_units(study.accumulation.robot, study.accumulation.fitted.layout)
 
@@ -61,14 +59,7 @@ def _member(study: Study, fits: Fits, member: FleetMember, outlier, units) -> di
     return {
         "name": member.name,
         "runs": [
-            {
-                "when": run.run.when,
-                "log": run.run.log,
-                "samples": run.samples,
-                "unexplained": run.unexplained,
-                "inflation": run.inflation,
-                "findings": run.findings,
-            }
+            _fields(run.run, "when", "log") | _fields(run, "samples", "unexplained", "inflation", "findings")
             for run in member.runs
         ],
         "changes": _changes(study, member, units),
@@ -124,7 +115,7 @@ def _change(study: Study, member: FleetMember, group: list[Alarm], starts: list[
 
 
 def _run(member: FleetMember, place: int) -> dict:
-    return {"place": place, "when": member.runs[place].run.when, "log": member.runs[place].run.log}
+    return {"place": place, **_fields(member.runs[place].run, "when", "log")}
 
 
 def _found(study: Study, best: Explained, rivals: tuple[Cause, ...], probability: float, units) -> dict:

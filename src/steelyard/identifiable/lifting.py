@@ -10,7 +10,7 @@ import numpy as np
 from steelyard.errors import FitError, InertiaError
 from steelyard.identifiable.mechanism import NO_COLUMN, Mechanism
 from steelyard.inertia import cones, is_consistent, pseudo
-from steelyard.inertia.body_set import MOMENTS
+from steelyard.inertia.body_set import moments
 from steelyard.model.rotor import symmetric_content
 from steelyard.numbers import NEGLIGIBLE, SAME
 from steelyard.terms import TERMS
@@ -67,7 +67,7 @@ def _relative(mechanism: Mechanism, bodies, moves, start, prior) -> tuple[np.nda
     values, axes = np.linalg.eigh(sizes)
     values = np.maximum(values, LEAST * (values.max(initial=0.0) or 1.0))
     to_unit = np.swapaxes(axes / np.sqrt(values)[:, None], 1, 2) @ T
-    units = np.swapaxes(cones.triangle(to_unit[:, None] @ MOMENTS @ np.swapaxes(to_unit, 1, 2)[:, None]), 1, 2)
+    units = np.swapaxes(cones.triangle(to_unit[:, None] @ moments() @ np.swapaxes(to_unit, 1, 2)[:, None]), 1, 2)
     parts = [
         (unit @ content @ moves[at], unit @ content @ start[at])
         for unit, (_, at, content) in zip(units, bodies, strict=True)

@@ -7,6 +7,7 @@ from steelyard.dynamics.closed_loop.states import accelerations, closed_configur
 from steelyard.errors import LogError, LoopError, choices
 from steelyard.log import Log
 from steelyard.log.channels import DRIVE
+from steelyard.log.checks import require_finite
 from steelyard.model import Robot
 
 BLOCK = 512  # samples that start from the one before them, together
@@ -21,7 +22,8 @@ def on_tree(robot: Robot, log: Log) -> Log:
     wide, columns = _columns(robot, choice, log)
     q, v = log.require("q", "v")
     v = v[:, columns]
-    _require_finite(log, q, v)
+    for name, values in (("q", q), ("v", v)):
+        require_finite(log, name, values)
     given = q if wide or log.nq != log.nv else q[:, columns]
     found = np.empty((len(log), robot.nq))
     full = {"v": np.empty((len(log), robot.nv))}
@@ -73,12 +75,3 @@ def _columns(robot: Robot, choice: Choice, log: Log):
         )
     wide = log.nq == robot.nq and (log.nv != robot.nv or tuple(names) == robot.dof_names)
     return wide, [names.index(name) for name in choice.names]
-
-
-def _require_finite(log: Log, q, v):
-    for name, values in (("q", q), ("v", v)):
-        if not np.isfinite(values).all():
-            row, column = np.argwhere(~np.isfinite(values))[0]
-            raise LogError(
-                f"Log '{log.name}': {name} of column {column} is not finite at t = {log.t[row]:.6g} s (sample {row})."
-            )

@@ -8,6 +8,7 @@ the digits that exponential cones do not.
 """
 
 from abc import ABC, abstractmethod
+from functools import lru_cache
 
 import numpy as np
 
@@ -120,19 +121,10 @@ EPS = 1e-8  # default distance from singular bodies: a body is no thinner than s
 UNITS = np.eye(10)
 
 
-def _moments() -> np.ndarray:
-    """(10, 4, 4) pseudo-inertia of each unit parameter: `pseudo.to_matrix(UNITS)`, without the array API at import."""
-    J = np.zeros((10, 4, 4))
-    J[0, 3, 3] = 1.0
-    for i in range(3):
-        J[1 + i, i, 3] = J[1 + i, 3, i] = 1.0
-    for k, (i, j) in zip(range(4, 10), ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2)), strict=True):
-        J[k, :3, :3] = 0.5 * (i == j) * np.eye(3)
-        J[k, [i, j], [j, i]] -= 1.0
-    return J
-
-
-MOMENTS = _moments()
+@lru_cache
+def moments() -> np.ndarray:
+    """(10, 4, 4) pseudo-inertia of each unit parameter."""
+    return pseudo.to_matrix(UNITS)
 
 
 class BodySet(ABC):
@@ -233,11 +225,7 @@ def _margin(rows, theta):
 
 
 def _without_aux(rows):
-    own = [(kind, n, block) for kind, n, block in rows.blocks() if not rows.A_aux[block].any()]
-    index = np.concatenate([np.arange(block.start, block.stop) for _, _, block in own]) if own else np.zeros(0, int)
-    return ConeRows(
-        rows.A_theta[index], np.zeros((len(index), 0)), rows.b[index], tuple((kind, n) for kind, n, _ in own)
-    )
+    return rows.only([each for each in rows.blocks() if not rows.A_aux[each[2]].any()])
 
 
 def ball_frame(center, radius):
@@ -248,5 +236,5 @@ def ball_frame(center, radius):
 
 def definite_rows(T, eps):
     """Rows of `T J T^T >= eps m 1`. T: (4, 4)."""
-    J = T @ MOMENTS @ T.T - eps * UNITS[:, 0, None, None] * np.eye(4)
+    J = T @ moments() @ T.T - eps * UNITS[:, 0, None, None] * np.eye(4)
     return cones.rows(cones.triangle(J).T, [("psd", 4)])

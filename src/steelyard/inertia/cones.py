@@ -51,6 +51,12 @@ class ConeRows:
             yield kind, n, slice(start, start + size)
             start += size
 
+    def only(self, kept):
+        """Some of the blocks."""
+        index = np.concatenate([np.zeros(0, dtype=int), *(np.arange(each.start, each.stop) for _, _, each in kept)])
+        kinds = tuple((kind, n) for kind, n, _ in kept)
+        return ConeRows(self.A_theta[index], self.A_aux[index], self.b[index], kinds)
+
 
 def row_count(kind, n):
     """Rows of a cone `(kind, n)`."""

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from steelyard.errors import InertiaError, OptionError, choices
-from steelyard.inertia import batches, parameters, rotation
+from steelyard.inertia import batches, parameters
 from steelyard.inertia.principal import principal_axes
 from steelyard.inertia.realizability import is_consistent
 from steelyard.namespaces import array_namespace
-from steelyard.spatial import rotation_from_quaternion, rotation_from_rpy
+from steelyard.spatial import quaternion_of, rotation_from_quaternion, rotation_from_rpy
 
 ORDERS = {
     # pinocchio.Inertia.toDynamicParameters: ours
@@ -130,7 +130,7 @@ def to_mujoco_diagonal(theta):
     xp = array_namespace(theta)
     mass, com, central = parameters.to_com_inertia(theta)
     R, moments = principal_axes(central)
-    quat = rotation.to_quaternion(R)
+    quat = quaternion_of(R)
     return MujocoDiagonal(mass, com, xp.concat([quat[..., 3:], quat[..., :3]], axis=-1), moments)
 
 

@@ -15,10 +15,10 @@ import itertools
 
 import numpy as np
 
-from steelyard.inertia import batches, parameters, pseudo, rotation
+from steelyard.inertia import batches, parameters, pseudo
 from steelyard.inertia.batches import in_blocks
 from steelyard.namespaces import array_namespace
-from steelyard.spatial import skew
+from steelyard.spatial import left_jacobian, rotation_from_vector, rotation_vector, skew
 
 NAMES = ("m", "hx", "hy", "hz", "beta_x", "beta_y", "beta_z", "Lx", "Ly", "Lz")
 
@@ -31,7 +31,7 @@ def to_parameters(psi):
     """
     psi = _positive(batches.as_vector(psi, "psi"))
     xp = array_namespace(psi)
-    m, h, R, L = psi[..., 0], psi[..., 1:4], rotation.from_vector(psi[..., 4:7]), psi[..., 7:]
+    m, h, R, L = psi[..., 0], psi[..., 1:4], rotation_from_vector(psi[..., 4:7]), psi[..., 7:]
     central = (R * L[..., None, :]) @ xp.matrix_transpose(R)
     second = central + h[..., :, None] * h[..., None, :] / m[..., None, None]
     return pseudo.to_parameters(pseudo.bordered(second, h, m))
@@ -52,7 +52,7 @@ def from_parameters(theta):
     L = xp.sum(moments, axis=-1, keepdims=True) / 2 - moments
     ok = ok & xp.all(L > 0, axis=-1)
     batches.require_consistent(theta, ok)
-    psi = xp.concat([mass[..., None], theta[..., 1:4], rotation.to_vector(R), L], axis=-1)
+    psi = xp.concat([mass[..., None], theta[..., 1:4], rotation_vector(R), L], axis=-1)
     return xp.where(ok[..., None], psi, xp.nan)
 
 
@@ -77,14 +77,14 @@ def principal_axes(matrix):
 def _jacobian(psi):
     xp = array_namespace(psi)
     m, h, beta, L = psi[..., 0][..., None, None], psi[..., 1:4], psi[..., 4:7], psi[..., 7:]
-    R = rotation.from_vector(beta)
+    R = rotation_from_vector(beta)
     units = xp.broadcast_to(xp.eye(3, dtype=psi.dtype), (*psi.shape[:-1], 3, 3))
     zero3, zero1 = xp.zeros_like(units), xp.zeros_like(m[..., 0])
 
     by_mass = -h[..., :, None] * h[..., None, :] / m**2
     lever = units[..., :, :, None] * h[..., None, None, :] / m[..., None]
     by_h = lever + xp.matrix_transpose(lever)
-    spin = skew(xp.matrix_transpose(rotation.left_jacobian(beta)))  # turning rate of R by each entry of beta
+    spin = skew(xp.matrix_transpose(left_jacobian(beta)))  # turning rate of R by each entry of beta
     turning = spin @ ((R * L[..., None, :]) @ xp.matrix_transpose(R))[..., None, :, :]
     by_beta = turning + xp.matrix_transpose(turning)
     axes = xp.matrix_transpose(R)

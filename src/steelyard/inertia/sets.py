@@ -18,7 +18,7 @@ import numpy as np
 
 from steelyard.errors import InertiaError
 from steelyard.inertia import cones, parameters, pseudo
-from steelyard.inertia.body_set import EPS, MOMENTS, UNITS, BodySet, ball_frame, definite_rows
+from steelyard.inertia.body_set import EPS, UNITS, BodySet, ball_frame, definite_rows, moments
 from steelyard.inertia.ellipsoid import Ellipsoid, box_corners
 from steelyard.inertia.hull import hull_of
 from steelyard.numbers import NEGLIGIBLE
@@ -136,7 +136,7 @@ class PointMasses(BodySet):
         n = len(self.points)
         # equality in the ball's frame, where all ten moments are of order one
         T = self.frame
-        to_ball = cones.triangle(T @ MOMENTS @ T.T).T
+        to_ball = cones.triangle(T @ moments() @ T.T).T
         A_theta = np.vstack([to_ball, np.zeros((n, 10))])
         A_aux = np.vstack([-to_ball @ self.matrix, -np.eye(n)])
         masses = cones.ConeRows(A_theta, A_aux, np.zeros(10 + n), (("zero", 10), ("nonnegative", n)))
@@ -202,7 +202,7 @@ class ComInEllipsoid(BodySet):
         return self.ellipsoid.to_ball
 
     def cone_rows(self, eps=EPS):
-        moved = (self.frame @ MOMENTS)[:, :3, 3]  # first moment in the ball's frame
+        moved = (self.frame @ moments())[:, :3, 3]  # first moment in the ball's frame
         return cones.rows(np.column_stack([UNITS[:, 0], moved]).T, [("soc", 4)])
 
 
@@ -217,7 +217,7 @@ class EllipsoidRealizable(BodySet):
         return self.ellipsoid.to_ball
 
     def cone_rows(self, eps=EPS):
-        inside = np.trace(MOMENTS @ self.ellipsoid.quadric, axis1=1, axis2=2)
+        inside = np.trace(moments() @ self.ellipsoid.quadric, axis1=1, axis2=2)
         return cones.stack([definite_rows(self.frame, eps), cones.rows(inside[None], [("nonnegative", 1)])])
 
 

@@ -20,9 +20,10 @@ from steelyard.dynamics.external_wrenches import external_rows, external_torque
 from steelyard.dynamics.kinematics import coordinate_map, tree
 from steelyard.errors import LogError, choices
 from steelyard.information.gram import Grams, Triangles, merged_factors
-from steelyard.information.regression_rows import chunk_rows, require_finite
+from steelyard.information.regression_rows import chunk_rows
 from steelyard.information.row_kinds import OF_JOINTS
 from steelyard.log import Log
+from steelyard.log.checks import require_finite
 from steelyard.model import Robot
 from steelyard.model.robot import WORLD
 from steelyard.namespaces import array_namespace

@@ -16,6 +16,7 @@ from steelyard.dynamics.rotors import with_rotor_bodies
 from steelyard.errors import LogError, OptionError, choices
 from steelyard.information.gram import Squares, factors_of_rows
 from steelyard.log import Log
+from steelyard.log.checks import require_finite, require_joints
 from steelyard.model import Robot
 from steelyard.namespaces import array_namespace
 from steelyard.terms import ParameterLayout, motor_of, stated_values
@@ -149,11 +150,7 @@ def channels_of(robot: Robot, log: Log, names: tuple[str, ...]):
             f"Log '{log.name}' has {log.nq} positions and {log.nv} velocities; robot '{robot.name}' "
             f"has {robot.nq} and {robot.nv} ({choices(robot.joint_names)}). read_log(path, robot) matches by name."
         )
-    if log.joint_names and log.joint_names != robot.dof_names:
-        raise LogError(
-            f"Log '{log.name}' has the joints {choices(log.joint_names)}, robot '{robot.name}' "
-            f"{choices(robot.dof_names)}. read_log(path, robot) and log.select(robot.joint_names) order them."
-        )
+    require_joints(log, robot)
     for name, values in zip(names, channels, strict=True):
         require_finite(log, name, values)
     return channels
@@ -168,16 +165,6 @@ def wrench_of(log: Log, link: str):
         )
     require_finite(log, f"wrench of {link}", log.wrenches[link])
     return log.wrenches[link]
-
-
-def require_finite(log: Log, name: str, values):
-    """Raise LogError that names the first value that is not finite by channel and time."""
-    finite = array_namespace(values).isfinite(values)
-    if not finite.all():
-        row, column = np.argwhere(~np.asarray(finite))[0]
-        raise LogError(
-            f"Log '{log.name}': {name} of column {column} is not finite at t = {log.t[row]:.6g} s (sample {row})."
-        )
 
 
 def weights_of(sample_weights, log: Log) -> np.ndarray | None:

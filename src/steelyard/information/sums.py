@@ -112,12 +112,16 @@ class Information(Card):
         return int(self.counts.max(initial=0))
 
     @property
+    def rms(self) -> np.ndarray:
+        """(g,) root-mean-square of what was measured, by row group."""
+        return np.sqrt(self.energy / np.maximum(self.counts, 1))
+
+    @property
     def degree_rms(self) -> np.ndarray:
         """(nv,) RMS torque of each degree of a robot; where no rows of its own tell, that of the largest group."""
-        rms = np.sqrt(self.energy / np.maximum(self.counts, 1))
-        known = dict(zip(self.group_names, rms, strict=True))
+        known, largest = dict(zip(self.group_names, self.rms, strict=True)), self.rms.max(initial=0.0)
         names = () if self.robot is None else self.robot.dof_names
-        return np.array([known.get(n, known.get(f"momentum({n})", rms.max(initial=0.0))) for n in names])
+        return np.array([known.get(n, known.get(f"momentum({n})", largest)) for n in names])
 
     def weighted(self, weights) -> "Information":
         """The same data with other row weights (g,)."""

@@ -19,6 +19,7 @@ from steelyard.log.raw_channels import FOLLOWING, SHORTEST, RobotNames, pause
 from steelyard.log.signals import COMPUTED, LACKING
 from steelyard.log.stamps import GAP, coarse_step, gaps, is_coarse, repeats, wandering
 from steelyard.log.stated_units import REGISTER, suspected
+from steelyard.namespaces import array_namespace
 from steelyard.spatial import POSE, TWIST
 
 SLOWEST = 25.0  # Hz below which a log is too slow for the motion of arms and legs
@@ -75,6 +76,27 @@ def require_usable(
 ) -> tuple[Finding, ...]:
     """The findings of `check`. Raises LogError with every fatal one whose code is not among those to accept."""
     return accepted(log.name, check(log, robot, minimum=minimum), accept)
+
+
+def require_finite(log: Log, name: str, values):
+    """Raise LogError that names the first value that is not finite by channel and time."""
+    finite = array_namespace(values).isfinite(values)
+    if not finite.all():
+        row, column = np.argwhere(~np.asarray(finite))[0]
+        raise LogError(
+            f"Log '{log.name}': {name} of column {column} is not finite at t = {log.t[row]:.6g} s (sample {row})."
+        )
+
+
+def require_joints(log: Log, robot):
+    """Raise LogError for named columns of other joints, or in another order. A robot with closed loops may have those
+    of its motors alone."""
+    own = tuple(name for name in robot.dof_names if name in log.joint_names)
+    if log.joint_names and log.joint_names != own:
+        raise LogError(
+            f"Log '{log.name}' has the joints {choices(log.joint_names)}, robot '{robot.name}' "
+            f"{choices(robot.dof_names)}. read_log(path, robot) and log.select(robot.joint_names) order them."
+        )
 
 
 def require_filterable(log: Log, what: str) -> None:

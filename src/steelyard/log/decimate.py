@@ -62,6 +62,11 @@ def decimate(log: Log, factor: int) -> Log:
     )
 
 
+def thinning_of(log: Log) -> int:
+    """Every how many samples hold all of a filtered log."""
+    return max(int(log.rate / (2 * OVERSAMPLED * log.bandwidth)), 1) if log.bandwidth else 1
+
+
 def kernel_of(factor: int) -> NDArray[np.float64]:
     """Weights (2 k + 1,) of the filter, symmetric, of sum 1."""
     from scipy.signal import firwin, kaiserord
@@ -84,11 +89,15 @@ def _require_even(log: Log) -> None:
         )
 
 
+def lagged_products(x) -> np.ndarray:
+    """(n, ...) sums of signals (n, ...) times the same 0, 1, 2, ... samples later."""
+    spectrum = np.fft.rfft(x, 2 * len(x), axis=0)
+    return np.fft.irfft(np.abs(spectrum) ** 2, axis=0)[: len(x)]
+
+
 def autocorrelation(x) -> np.ndarray:
     """(n,) autocorrelation of a signal (n,) about its mean, 1 at lag 0; zeros but for lag 0 of a constant."""
-    x = np.asarray(x, dtype=float) - np.mean(x)
-    spectrum = np.fft.rfft(x, 2 * len(x))
-    products = np.fft.irfft(np.abs(spectrum) ** 2)[: len(x)]
+    products = lagged_products(np.asarray(x, dtype=float) - np.mean(x))
     if products[0] <= 0:
         return np.eye(1, len(x))[0]
     return products / products[0]

@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import LogError, OptionError, choices
-from steelyard.inertia.rotation import to_vector
 from steelyard.log.findings import Finding, fatal, warning
 from steelyard.log.log import Log
 from steelyard.log.stamps import FITS, NONE_FITS, integral, windows
-from steelyard.spatial import rotation_from_quaternion
+from steelyard.spatial import rotation_from_quaternion, rotation_vector
 
 ORDERS, AXES = ("xyzw", "wxyz"), ("body", "world")
 _PARTS = slice(0, 3), slice(3, 6)  # of a twist, or a wrench
@@ -120,9 +119,10 @@ def _missed(log: Log, convention: Convention) -> float:
     start, stop = windows(log.t)
     before, after = rotation[start], rotation[stop]
     body = convention.angular == "body"
-    turned = to_vector(np.swapaxes(before, 1, 2) @ after if body else after @ np.swapaxes(before, 1, 2))
+    turned = rotation_vector(np.swapaxes(before, 1, 2) @ after if body else after @ np.swapaxes(before, 1, 2))
     pairs = ((log.q[stop, :3] - log.q[start, :3], linear), (turned, v[:, 3:6]))
-    reach = np.ptp(log.q[:, :3], axis=0).max(), np.linalg.norm(to_vector(rotation @ rotation[0].T), axis=1).max()
+    turns = np.linalg.norm(rotation_vector(rotation @ rotation[0].T), axis=1)
+    reach = np.ptp(log.q[:, :3], axis=0).max(), turns.max()
     found = [0.0]
     for (moved, speed), span in zip(pairs, reach, strict=True):
         expected = integral(log.t, speed)

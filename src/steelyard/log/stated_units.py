@@ -36,8 +36,7 @@ class Coding:
     meaning: str
 
     def decoded(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """A log as read, in SI, with the signs of its registers, and notes on them. told: units as stated. One in words
-        says that numbers are no registers, a step is that of a register; a coding needs no proof."""
+        """Signed counts of those of a register."""
         other = self.half - x if self.mirrored else x - self.jump
         return np.where(x >= self.half, other, x)
 

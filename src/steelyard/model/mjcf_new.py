@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.errors import choices
-from steelyard.inertia.rotation import to_quaternion
 from steelyard.model.changes import OPEN, Draft, unused
 from steelyard.model.compare import PROPERTIES
 from steelyard.model.joint import Joint, ball_anchor, screw
@@ -21,6 +20,7 @@ from steelyard.model.robot import WORLD, Robot
 from steelyard.model.side_mechanism import GROUND, rest_poses
 from steelyard.model.xml_edit import NewElement, new_file, number_text
 from steelyard.numbers import NEGLIGIBLE
+from steelyard.spatial import quaternion_of
 
 LOOPS = ("connect", "weld")  # kinds of loop closures that MJCF has
 
@@ -236,7 +236,7 @@ def _inside(form: NormalForm, geometry: Geometry, body: int = WORLD) -> Iterator
 def _pose(position, rotation) -> dict[str, str]:
     attributes = {"pos": number_text(position)} if np.any(position) else {}
     if not np.array_equal(rotation, np.eye(3)):
-        attributes["quat"] = number_text(np.roll(to_quaternion(rotation), 1))
+        attributes["quat"] = number_text(np.roll(quaternion_of(rotation), 1))
     return attributes
 
 
@@ -259,7 +259,7 @@ def _closures(robot: Robot) -> Iterator[NewElement]:
             continue
         # MuJoCo takes the anchor in the second body, and in the first the same point with the second's orientation
         R = loop.rotations[0] @ loop.rotations[1].T
-        relative = [*loop.positions[0], *np.roll(to_quaternion(R), 1)]
+        relative = [*loop.positions[0], *np.roll(quaternion_of(R), 1)]
         yield NewElement(
             "weld", attributes | {"anchor": number_text(loop.positions[1]), "relpose": number_text(relative)}
         )

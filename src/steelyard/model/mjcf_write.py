@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from steelyard.errors import ModelError
-from steelyard.inertia.rotation import to_quaternion
 from steelyard.model.changes import Changes, Draft, com_form, find_changes
 from steelyard.model.mjcf import CONTACT, MjcfDocument, floor_nodes, highest
 from steelyard.model.mjcf_compile import compile_files
@@ -29,6 +28,7 @@ from steelyard.model.xml_edit import (
     update,
 )
 from steelyard.numbers import ROUNDING, to_float
+from steelyard.spatial import quaternion_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,7 +233,7 @@ def principal_moments(inertia):
     moments[..., 2] = np.minimum(moments[..., 2], moments[..., 0] + moments[..., 1])
     aligned = ~inertia[..., *np.triu_indices(3, 1)].any(axis=-1, keepdims=True)
     moments = np.where(aligned, np.diagonal(inertia, axis1=-2, axis2=-1), moments)
-    return moments, np.where(aligned, [1.0, 0.0, 0.0, 0.0], np.roll(to_quaternion(axes), 1, axis=-1))
+    return moments, np.where(aligned, [1.0, 0.0, 0.0, 0.0], np.roll(quaternion_of(axes), 1, axis=-1))
 
 
 def _properties(joint: Node, properties: dict[str, float]) -> list[Edit]:

@@ -9,12 +9,11 @@ import numpy as np
 
 from steelyard.cards import Card
 from steelyard.errors import ModelError, choices
-from steelyard.inertia.rotation import from_vector, left_jacobian
 from steelyard.model.drive import Drive
 from steelyard.model.joint import Joint
 from steelyard.model.loops import Loop
 from steelyard.model.rotor import Rotor
-from steelyard.spatial import adjoint
+from steelyard.spatial import adjoint, left_jacobian, rotation_from_vector
 
 WORLD = -1
 
@@ -315,6 +314,13 @@ class Robot:
             raise ModelError(f"Robot '{self.name}' has no body '{name}'. Its bodies: {choices(self.body_names)}.")
         return self.body_names.index(name)
 
+    def carrier(self, joint: int) -> int:
+        """The body that a joint hangs on, or WORLD: inner joints of a compound one carry none."""
+        joint = int(self.parents[joint])
+        while joint != WORLD and joint not in self.body_joints:
+            joint = int(self.parents[joint])
+        return WORLD if joint == WORLD else int(np.flatnonzero(self.body_joints == joint)[0])
+
     def frame(self, name: str) -> Frame:
         """A link or another named place. Raises ModelError that lists the valid names."""
         if name not in self.frames:
@@ -362,12 +368,12 @@ def with_moved_axes(robot: Robot, eta) -> Robot:
 def _with_moved_frames(loop: Loop, eta) -> Loop:
     if not eta.any():
         return loop
-    R, p = from_vector(eta[3:]), left_jacobian(eta[3:]) @ eta[:3]
+    R, p = rotation_from_vector(eta[3:]), left_jacobian(eta[3:]) @ eta[:3]
     return replace(loop, rotations=loop.rotations @ R, positions=loop.positions + loop.rotations @ p)
 
 
 def _with_moved_axis(joint: Joint, eta) -> Joint:
     if joint.nv != 1:
         raise ModelError(f"Joint '{joint.name}' is {joint.kind}; only joints of one degree have a twist to turn.")
-    R, p = from_vector(eta[3:]), left_jacobian(eta[3:]) @ eta[:3]
+    R, p = rotation_from_vector(eta[3:]), left_jacobian(eta[3:]) @ eta[:3]
     return replace(joint, subspace=adjoint(R, p) @ joint.subspace)

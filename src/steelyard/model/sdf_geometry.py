@@ -10,7 +10,6 @@ from steelyard.errors import ModelError
 from steelyard.inertia import solids, transform
 from steelyard.inertia.mesh_files import MOST_BYTES
 from steelyard.inertia.parameters import WATER
-from steelyard.inertia.rotation import to_quaternion
 from steelyard.model.meshes import Meshes, Piece
 from steelyard.model.sdf_files import SdfFiles
 from steelyard.model.sdf_frames import SdfUse, raw_pose, text_of
@@ -19,7 +18,7 @@ from steelyard.model.side_mechanism import z_along
 from steelyard.model.sketch import Shape
 from steelyard.model.urdf_geometry import drawn, shape_of, solid_of
 from steelyard.model.xml import Element
-from steelyard.spatial import inverse, then
+from steelyard.spatial import inverse, quaternion_of, then
 
 UNREAD = ("heightmap", "polyline", "image")
 
@@ -188,4 +187,4 @@ def surroundings_of(tree: SdfTree, source: Meshes) -> list[dict]:
 
 
 def _geom(name: str, R, p) -> dict:
-    return {"name": name, "pos": p, "quat": np.roll(to_quaternion(R), 1)}
+    return {"name": name, "pos": p, "quat": np.roll(quaternion_of(R), 1)}

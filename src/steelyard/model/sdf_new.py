@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.errors import choices
-from steelyard.inertia.rotation import to_quaternion
 from steelyard.inertia.solids import XML_SIZES
 from steelyard.model.changes import Draft, unused
 from steelyard.model.joint import Joint, ball_anchor, is_helical, screw
@@ -26,7 +25,7 @@ from steelyard.model.sdf_write import new_inertial, numbered
 from steelyard.model.urdf_geometry import PROPERTIES
 from steelyard.model.xml_edit import NewElement, new_file, number_text
 from steelyard.numbers import ROUNDING
-from steelyard.spatial import rotation_from_rpy, rpy_from_rotation
+from steelyard.spatial import quaternion_of, rotation_from_rpy, rpy_from_rotation
 
 # versions 1.x that have words for something, from the first one that is written on
 SINCE = {"": 7, "capsule": 8, "ellipsoid": 8, "quaternion": 9, "screw": 10, "mimic": 11}
@@ -61,7 +60,7 @@ class SdfDraft:
         if np.abs(rotation_from_rpy(np.array(rpy)) - rotation).max() < ROUNDING:
             return (NewElement("pose", attributes, text=number_text([*position, *rpy])),)
         self.need("quaternion")
-        text = number_text([*position, *to_quaternion(rotation)])
+        text = number_text([*position, *quaternion_of(rotation)])
         return (NewElement("pose", attributes | {"rotation_format": "quat_xyzw"}, text=text),)
 
     def link(self, link: Link, pose: tuple[NewElement, ...], drawn) -> None:

@@ -107,11 +107,7 @@ def _carrier(table: Table, robot: Robot, index: int):
     """Body that holds the motor housing, and the pose in it of the frame that the entry's numbers refer to."""
     name = table.text("carrier")
     if name is None:
-        joint = robot.parents[index]
-        while joint != WORLD and joint not in robot.body_joints:  # inner joints of a compound one carry no body
-            joint = robot.parents[joint]
-        body = WORLD if joint == WORLD else int(np.flatnonzero(robot.body_joints == joint)[0])
-        return body, np.eye(3), np.zeros(3)
+        return robot.carrier(index), *identity()
     link = _link(table, "carrier", robot)
     return link.body, link.rotation, link.position
 

@@ -19,11 +19,11 @@ from steelyard.inertia import from_com_inertia, mesh, pseudo, solids, to_com_ine
 from steelyard.inertia.hull import hull_of
 from steelyard.inertia.mesh import is_closed
 from steelyard.inertia.parameters import DIAGONAL_FIRST, WATER
-from steelyard.inertia.rotation import to_quaternion
 from steelyard.model.meshes import Piece
 from steelyard.model.sketch import Inertial, Shape
 from steelyard.model.usd_scene import SINGLE, PrimFrame, Scene, applied, rotation_of, value
 from steelyard.numbers import SAME
+from steelyard.spatial import quaternion_of
 
 # columns: axes of a frame whose z is the named one
 UP = {"X": np.eye(3)[:, [1, 2, 0]], "Y": np.eye(3)[:, [2, 0, 1]], "Z": np.eye(3)}
@@ -262,7 +262,7 @@ def surroundings_of(scene: Scene) -> list[dict]:
         if prim.GetTypeName() == "Plane" and value(prim, "physics:collisionEnabled") is not False:
             frame = scene.frame(prim)
             up = UP[str(value(prim, "axis") or "Z")]
-            quaternion = np.roll(to_quaternion(frame.rotation @ up), 1)
+            quaternion = np.roll(quaternion_of(frame.rotation @ up), 1)
             place = {"pos": frame.position, "quat": quaternion, "size": np.array([0.0, 0.0, 1.0])}
             found.append({"name": str(prim.GetPath()), "type": mujoco.mjtGeom.mjGEOM_PLANE} | place)
     return found

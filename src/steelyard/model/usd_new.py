@@ -14,7 +14,6 @@ import numpy as np
 from steelyard.errors import ModelError, choices
 from steelyard.inertia import transform
 from steelyard.inertia.hull import hull_of
-from steelyard.inertia.rotation import to_quaternion
 from steelyard.inertia.solids import SIZES
 from steelyard.model.changes import Draft, com_form, require_consistent, unused
 from steelyard.model.joint import Joint, ball_anchor, screw
@@ -28,6 +27,7 @@ from steelyard.model.usd_joints import DEGREE, SOURCES, turned_to
 from steelyard.model.usd_scene import Units
 from steelyard.model.usd_text import Opinions
 from steelyard.model.usd_write import WRITTEN, author, drive_opinions, exported, mass_opinions, number_opinion
+from steelyard.spatial import quaternion_of
 
 SI = Units(1.0, 1.0)
 BASE = "base"
@@ -137,7 +137,7 @@ class _Writer:
         from pxr import Gf, Vt
 
         self._set(path, "xformOp:translate", "double3", Gf.Vec3d(*map(float, p)))
-        self._set(path, "xformOp:orient", "quatd", Gf.Quatd(*map(float, np.roll(to_quaternion(R), 1))))
+        self._set(path, "xformOp:orient", "quatd", Gf.Quatd(*map(float, np.roll(quaternion_of(R), 1))))
         order = ["xformOp:translate", "xformOp:orient"]
         if scale is not None:
             self._set(path, "xformOp:scale", "double3", Gf.Vec3d(*map(float, scale)))
@@ -188,7 +188,7 @@ class _Writer:
             if body in self.bodies:
                 self._relation(path, f"physics:body{number}", self.bodies[body])
             self._vector(path, f"physics:localPos{number}", "point3f", p)
-            self._vector(path, f"physics:localRot{number}", "quatf", np.roll(to_quaternion(R), 1), quaternion=True)
+            self._vector(path, f"physics:localRot{number}", "quatf", np.roll(quaternion_of(R), 1), quaternion=True)
 
     def _joint(self, scope: str, index: int, member: Member):
         joint = self.robot.joints[index]

@@ -15,7 +15,6 @@ import numpy as np
 from steelyard.errors import ModelError
 from steelyard.inertia import from_com_inertia
 from steelyard.inertia.parameters import DIAGONAL_FIRST
-from steelyard.inertia.rotation import to_quaternion
 from steelyard.model.changes import Changes, Draft, com_form, find_changes
 from steelyard.model.compare import relative_difference
 from steelyard.model.drive import Drive
@@ -29,7 +28,7 @@ from steelyard.model.usd_joints import SOURCES, Connection, connections_of, driv
 from steelyard.model.usd_scene import SINGLE, Scene, Units, applied, value
 from steelyard.model.usd_text import Opinion, Opinions, edited_text
 from steelyard.numbers import SAME
-from steelyard.spatial import rotation_from_quaternion
+from steelyard.spatial import quaternion_of, rotation_from_quaternion
 
 TINY = 1e-8  # moments that OpenUSD may take for none
 WRITTEN = (".usd", ".usda", ".usdc")
@@ -112,7 +111,7 @@ def mass_opinions(form, units: Units, stretch: np.ndarray, axes: np.ndarray, *, 
     moments, R = _principal(inertia / units.inertia, axes)
     rounded = _feasible(moments)
     local = np.linalg.solve(stretch, com / units.length)
-    q = np.roll(to_quaternion(R), 1).astype(np.float32)
+    q = np.roll(quaternion_of(R), 1).astype(np.float32)
     found = [
         number_opinion("physics:mass", mass / units.mass),
         vector_opinion("physics:centerOfMass", "point3f", local),

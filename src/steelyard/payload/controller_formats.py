@@ -17,11 +17,10 @@ import numpy as np
 
 from steelyard.errors import InertiaError, OptionError, choices
 from steelyard.inertia import conventions, is_consistent, parameters
-from steelyard.inertia.rotation import to_quaternion
 from steelyard.model import Robot
 from steelyard.payload.carried import frame_of
 from steelyard.payload.payload_estimate import Payload, principal
-from steelyard.spatial import GRAVITY
+from steelyard.spatial import GRAVITY, quaternion_of
 
 FLANGES = ("tool0", "panda_link8", "fr3_link8", "link8", "tool_flange", "flange", "lbr_link_ee", "link_eef", "ee_link")
 """Links at the flange as vendors' models name them. Where a model has both, `tool0` has the controller's axes, and
@@ -97,7 +96,7 @@ def _kuka(mass, com, inertia):
 def _abb(mass, com, inertia):
     """RAPID `loaddata`: mass, centre of mass [mm], axes of moment [w, x, y, z], moments about it [kg m^2]."""
     moments, R = principal(inertia)
-    x, y, z, w = to_quaternion(R)
+    x, y, z, w = quaternion_of(R)
     return f"PERS loaddata payload1 := [{_n(mass)}, [{_list(1e3 * com)}], [{_list((w, x, y, z))}], {_list(moments)}];"
 
 

@@ -31,11 +31,10 @@ import numpy as np
 
 from steelyard.errors import FitError
 from steelyard.inertia import cones, pseudo
-from steelyard.inertia.rotation import from_vector
 from steelyard.numbers import ROUNDING
 from steelyard.payload.entropic import unit_basis
 from steelyard.payload.solid_shape import Solid, unit_masses
-from steelyard.spatial import skew
+from steelyard.spatial import rotation_from_vector, skew
 
 CELLS = 96
 SIGMAS = (0.1, 0.2, 0.4, 0.8, 1.6)
@@ -215,5 +214,5 @@ def _map(solid: Solid, deviations) -> tuple[np.ndarray, np.ndarray]:
     turn, place = solid.pose_std
     outward, inward = solid.side_std * z[7:10], solid.side_std * z[10:]
     factors = np.exp(solid.scale_std * z[6] + (outward + inward) / solid.extents)
-    linear = from_vector(turn * z[3:6]) @ (solid.axes * factors) @ solid.axes.T
+    linear = rotation_from_vector(turn * z[3:6]) @ (solid.axes * factors) @ solid.axes.T
     return linear, place * z[:3] + solid.axes @ (outward - inward) / 2

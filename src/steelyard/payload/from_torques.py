@@ -22,7 +22,7 @@ from steelyard.payload.density import density_fit
 from steelyard.payload.methods import compact_body, fitted_body
 from steelyard.payload.mistakes import of_torques as arm_mistakes
 from steelyard.payload.payload_estimate import Payload, Status, implausible, mass_seen, status_of
-from steelyard.payload.rows import Rows, fitted, less, memory_of, of_torques, score_spread, sums_of
+from steelyard.payload.rows import Rows, fitted, less, of_torques, sample_worth, sums_of
 from steelyard.payload.solid_shape import solid_of
 from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.wrench_sums import eliminated, of_body, weighed_fit
@@ -248,11 +248,8 @@ def _of_rows(rows: Rows, beside=None) -> PayloadTorques:
     """Sums of samples. beside: (n, nv, m) columns of what drives the joints, as unknowns."""
     assert rows.own is not None
     fit, groups = fitted(rows, beside), rows.groups
-    noise, memory = np.maximum(fit.noise, rows.noise), memory_of(fit.residual, groups)
-    spread = score_spread(rows.columns, fit.residual, (noise * np.sqrt(memory))[groups], reach=2 * memory.max())
-    return PayloadTorques(
-        sums_of(rows, beside), np.sum((rows.measured + rows.own) ** 2, axis=0), memory * spread, rows.noise
-    )
+    memory = sample_worth(rows.columns, fit.residual, np.maximum(fit.noise, rows.noise), groups)
+    return PayloadTorques(sums_of(rows, beside), np.sum((rows.measured + rows.own) ** 2, axis=0), memory, rows.noise)
 
 
 def _less(G, b, G_empty, b_empty):

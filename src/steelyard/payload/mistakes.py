@@ -12,7 +12,6 @@ from itertools import pairwise, permutations
 
 import numpy as np
 
-from steelyard.inertia.rotation import to_vector
 from steelyard.log.channels import factor
 from steelyard.numbers import ROUNDS, SAME
 from steelyard.payload.causes import Look, PayloadMistake, moved
@@ -22,7 +21,7 @@ from steelyard.payload.rows import Rows, RowsFit, aligned, evidence, fitted, mem
 from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.payload.wrench_sums import freed
-from steelyard.spatial import cross
+from steelyard.spatial import cross, rotation_vector
 
 LATE = 0.5  # s, farthest shift of the readings that is looked for
 LEANS = 0.5  # degrees: base and sensor are not aligned better
@@ -292,7 +291,7 @@ def _turned(look: Look) -> Iterator[PayloadMistake]:
         if not theta[0] > 0:
             return
         push = (rows.columns @ theta)[:, :3]
-    angle = float(np.linalg.norm(vector := to_vector(turn)))
+    angle = float(np.linalg.norm(vector := rotation_vector(turn)))
     axis = " ".join(f"{x:.2g}" for x in np.round(vector / max(angle, 1e-12), 2) + 0.0)
     words = (
         f"the sensor's axes are turned by {np.degrees(angle):.0f} degrees about ({axis}) against the rotations: "

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.errors import LogError
-from steelyard.inertia.rotation import to_vector
 from steelyard.log import Finding
 from steelyard.log.findings import fatal
 from steelyard.log.kalman import SHORTEST
@@ -19,7 +18,7 @@ from steelyard.log.stamps import segments
 from steelyard.payload.motion_signals import motion_from_poses
 from steelyard.payload.thresholds import IN_A_ROW, THRESHOLDS
 from steelyard.payload.wrench_log import WrenchLog
-from steelyard.spatial import cross, rotate
+from steelyard.spatial import cross, rotate, rotation_vector
 
 STREAM = 0.2  # s between samples of one motion; slower lists are poses held at rest
 WINDOW = 0.15  # s, of the integrals: a turn at 2 rad/s stays a small one, and 50 N s of gravity per kg stand out
@@ -133,7 +132,7 @@ def motion_findings(log: WrenchLog) -> Iterator[Finding]:
 
 def _turn(R, S):
     """(n, 3) rotation vectors from rotations R to S, in axes of R."""
-    return to_vector(R.transpose(0, 2, 1) @ S)
+    return rotation_vector(R.transpose(0, 2, 1) @ S)
 
 
 def _apart(a, b) -> float:

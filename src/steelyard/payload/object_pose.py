@@ -12,10 +12,10 @@ import numpy as np
 from steelyard.cards import Card
 from steelyard.errors import InertiaError
 from steelyard.inertia import parameters
-from steelyard.inertia.rotation import from_vector, to_vector
 from steelyard.numbers import SURE
 from steelyard.payload.payload_estimate import Payload, principal
 from steelyard.payload.solid_shape import ALIKE, solid_of
+from steelyard.spatial import rotation_from_vector, rotation_vector
 
 TURNS = np.array([[1.0, 1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]])  # halves, and none
 KNOWN = 0.2  # rad, standard deviation up to which a turn about an axis counts as known
@@ -114,13 +114,13 @@ def _turned_to(R, axes, free, expected):
     change = R.T @ expected
     turned = np.array([change[2, 1] - change[1, 2], change[0, 2] - change[2, 0], change[1, 0] - change[0, 1]])
     angle = np.arctan2(axis @ turned, np.trace(change) - axis @ change @ axis)
-    return R @ from_vector(angle * axis)
+    return R @ rotation_from_vector(angle * axis)
 
 
 def _distinct(rotations):
     kept: list[np.ndarray] = []
     for R in rotations:
-        if all(np.linalg.norm(to_vector(R.T @ other)) > 1e-6 for other in kept):
+        if all(np.linalg.norm(rotation_vector(R.T @ other)) > 1e-6 for other in kept):
             kept.append(R)
     return kept
 

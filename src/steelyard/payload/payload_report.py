@@ -17,7 +17,7 @@ from steelyard.payload.payload_estimate import Payload, Status
 from steelyard.payload.payload_job import PayloadOutcome, Signals
 from steelyard.payload_request import Request
 from steelyard.report.document import Figure, Question, ReportPart, Screen, Section, View, drawn_figures
-from steelyard.report.figure_style import IDENTIFIED, LINES, box, drawn, name_axis, text
+from steelyard.report.figure_style import IDENTIFIED, LINES, box, curves_of, drawn, name_axis, text
 from steelyard.report.identification_report import FOLDER, record_of
 from steelyard.report.outputs import staged
 from steelyard.report.provenance import repeat_section, stamped
@@ -117,10 +117,8 @@ def wrench(run, channel: str | int):
     i = names.index(channel) if channel in names else channel
     if not isinstance(i, int) or ("wrench", i, "measured") not in record.curves:
         raise OptionError(f"There is no channel {channel!r}. Choose from {choices(names)}.")
-    traces = []
-    for name, line in (("measured", LINES["measured"]), ("explained", LINES["identified"])):
-        t, y = record.curves["wrench", i, name]
-        traces.append({"type": "scatter", "x": t, "y": y, "name": name, "line": line, "mode": "lines"})
+    looks = {"measured": LINES["measured"], "explained": LINES["identified"]}
+    traces = curves_of(record.curves, "wrench", i, looks)
     unit = channels[i]["unit"]
     y_title = f"{'force' if unit == 'N' else 'torque'} [{unit}]"
     return drawn(traces, text(names[i]), {"title": "time [s]"}, {"title": y_title})

@@ -14,7 +14,7 @@ from steelyard.dynamics.effects import friction_torque as stated_friction
 from steelyard.inertia import parameters
 from steelyard.information import Information
 from steelyard.log import Log
-from steelyard.log.decimate import OVERSAMPLED
+from steelyard.log.decimate import thinning_of
 from steelyard.model import Robot
 from steelyard.numbers import NEGLIGIBLE, ROUNDS, SAME
 from steelyard.payload.carried import frame_of
@@ -175,18 +175,20 @@ def evidence(before: RowsFit, after: RowsFit, unknowns: int = 0) -> float:
     return won - 0.5 * more * float(np.log(counts.sum()) * counts.sum() / free)
 
 
-def score_spread(columns, residual, deviation, *, reach: float) -> float:
-    """Variance of what residuals (n, k) pull at theta over what residuals of this noise alike at all times would, at
-    least 1 (the sandwich of Newey and West 1987, over `reach` samples): errors of motion are largest where the motion
-    shows most."""
+def sample_worth(columns, residual, noise, groups) -> np.ndarray:
+    """(g,) samples of columns (n, k, m) that one independent sample is worth: the memory of residuals (n, k), times the
+    variance of what they pull at the parameters over what residuals of this noise (g,) alike at all times would, at
+    least 1 (the sandwich of Newey and West 1987): errors of motion are largest where the motion shows most."""
+    memory = memory_of(residual, groups)
+    deviation, reach = (noise * np.sqrt(memory))[groups], int(2 * memory.max())
     rows = columns / deviation[:, None]
     values, axes = np.linalg.eigh(np.einsum("nij,nik->jk", rows, rows))
     seen = values > NEGLIGIBLE * values[-1]
     scores = np.einsum("nij,ni->nj", rows, residual / deviation) @ (axes[:, seen] / np.sqrt(values[seen]))
     total = np.sum(scores**2)
-    for lag in range(1, min(int(reach), len(columns) // 4) + 1):
-        total += 2 * (1 - lag / (int(reach) + 1)) * np.sum(scores[lag:] * scores[:-lag])
-    return max(1.0, float(total) / scores.shape[1])
+    for lag in range(1, min(reach, len(columns) // 4) + 1):
+        total += 2 * (1 - lag / (reach + 1)) * np.sum(scores[lag:] * scores[:-lag])
+    return memory * max(1.0, float(total) / scores.shape[1])
 
 
 def of_wrench(log: WrenchLog, noise) -> Rows:
@@ -238,8 +240,7 @@ def less(rows: Rows, log: Log, empty: Rows, other: Log) -> Rows | None:
 def of_torques(arm: Robot, log: Log, frame: str | None, noise=None) -> Rows:
     """Rows of an arm's joints, its own torque taken off, thinned to what a filtered log holds; samples of weight zero
     are left out. noise: (nv,) RMS of what the arm's model leaves of an empty run."""
-    rate = log.rate if log.bandwidth is None else min(log.rate, OVERSAMPLED * 2 * log.bandwidth)
-    every = max(1, int(log.rate / max(rate, 1e-9)))
+    every = thinning_of(log)
     q, v, a, tau = (x[::every] for x in log.require("q", "v", "a", "tau"))
     direction = None if log.direction is None else log.direction[::every, : arm.nv]
     body, R, p = frame_of(arm, frame)

@@ -9,7 +9,7 @@ from steelyard.errors import FitError, LogError
 from steelyard.native import LONG_CHUNK
 from steelyard.numbers import SAME
 from steelyard.payload.motion_consistency import with_motion
-from steelyard.payload.rows import across, aligned, fitted, memory_of, of_wrench, score_spread
+from steelyard.payload.rows import across, aligned, fitted, of_wrench, sample_worth
 from steelyard.payload.thresholds import THRESHOLDS
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.payload.wrench_problem import WrenchProblem
@@ -79,14 +79,11 @@ def calibrate(log: WrenchLog, *, find_gravity: bool = True) -> Tool:
 def _covariance(rows, residual, deviation):
     """(m, m) of columns (n, 6, m) fitted to a wrench of deviations (2,), whose residuals (n, 6) remember each other."""
     groups = np.repeat([0, 1], 3)
-    memory = memory_of(residual, groups)
-    degrees = 1 - rows.shape[2] / (6 * len(rows))
-    deviation = (deviation * np.sqrt(memory / max(degrees, 0.1)))[groups]
-    scale = np.sqrt(np.sum((rows / deviation[:, None]) ** 2, axis=(0, 1)))
-    whitened = rows / deviation[:, None] / scale
-    spread = score_spread(rows / scale, residual, deviation, reach=2 * memory.max())
-    inverse = np.linalg.inv(np.einsum("nki,nkj->ij", whitened, whitened))
-    return spread * inverse / np.outer(scale, scale)
+    deviation = deviation / np.sqrt(max(1 - rows.shape[2] / (6 * len(rows)), 0.1))  # of the degrees that are left
+    scale = np.sqrt(np.sum((rows / deviation[groups][:, None]) ** 2, axis=(0, 1)))
+    worth = sample_worth(rows / scale, residual, deviation, groups)
+    whitened = rows / (deviation * np.sqrt(worth))[groups][:, None] / scale
+    return np.linalg.inv(np.einsum("nki,nkj->ij", whitened, whitened)) / np.outer(scale, scale)
 
 
 def tool_spread(problem: WrenchProblem, theta, covariance, tool: Tool) -> np.ndarray:

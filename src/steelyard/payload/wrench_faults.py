@@ -23,7 +23,7 @@ from steelyard.payload.solid_shape import Solid
 from steelyard.payload.thresholds import IN_A_ROW, LOOKED_AT, THRESHOLDS
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.payload.wrench_problem import WrenchProblem, mass_of, solve
-from steelyard.payload.wrench_sums import CHANNELS, accumulate, eliminated, residual_rms, signal_rms, weighed_fit
+from steelyard.payload.wrench_sums import CHANNELS, accumulate, eliminated, residual_rms, weighed_fit
 
 AT_REST = " (at rest, flipped gravity and a negated wrench look the same)"
 UNTARED = "the sensor was not tared (bias=True, --bias). Beside that, "
@@ -115,7 +115,7 @@ def misfit(problem: WrenchProblem, theta, bias) -> Iterator[Finding]:
     """A finding where a result, theta (10,) and a bias (k,), leaves far more of the wrench than noise does: what was
     asked of the body, such as its shape, cannot be."""
     info = problem.information
-    left, signal = residual_rms(info, np.append(theta, bias)), signal_rms(info)
+    left, signal = residual_rms(info, np.append(theta, bias)), info.rms
     if not ((left > NOISY * problem.noise) & (left > UNMET * signal)).any():
         return
     asked = "inside the shape" if problem.solid is not None else "that can exist"
@@ -187,7 +187,7 @@ def _signs(log, bias=False):
 def _explained(log, bias):
     """Residual over signal of a least-squares fit, of force and torque together, and its mass."""
     info = accumulate(log, bias=bias)
-    left, signal = residual_rms(info, weighed_fit(info)[0]), signal_rms(info)
+    left, signal = residual_rms(info, weighed_fit(info)[0]), info.rms
     return float(np.hypot(*(left / np.maximum(signal, 1e-9)))), mass_of(log, bias)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from steelyard.information import Information
 from steelyard.numbers import SURE
-from steelyard.payload.rows import memory_of, score_spread
+from steelyard.payload.rows import sample_worth
 from steelyard.payload.solid_shape import Solid
 from steelyard.payload.thresholds import IN_A_ROW, THRESHOLDS
 from steelyard.payload.wrench_log import WrenchLog
@@ -69,9 +69,7 @@ def residual_memory(log: WrenchLog, theta, noise, bias: bool | str) -> np.ndarra
         return np.ones(2)
     Y = wrench_regressor(part)
     residual = freed(part.wrench - Y @ theta, part.t, bias)
-    memory = memory_of(residual, np.repeat([0, 1], 3))
-    deviation = np.repeat(noise * np.sqrt(memory), 3)
-    return memory * score_spread(Y, residual, deviation, reach=2 * memory.max())
+    return sample_worth(Y, residual, noise, np.repeat([0, 1], 3))
 
 
 def solve(A, b) -> np.ndarray:

@@ -11,7 +11,6 @@ import numpy as np
 
 from steelyard.corrections import NOTHING, Corrections
 from steelyard.errors import LogError, OptionError, choices
-from steelyard.inertia.rotation import from_vector
 from steelyard.log.channels import WORDS, factor
 from steelyard.log.csv import decoded, numbers
 from steelyard.log.csv_header import TableHead
@@ -25,7 +24,7 @@ from steelyard.payload.motion_signals import motion_from_poses
 from steelyard.payload.wrench_log import WrenchLog
 from steelyard.prepare.reading import read_undone
 from steelyard.prepare.undo import corrected, left_out
-from steelyard.spatial import GRAVITY, rotation_from_rpy
+from steelyard.spatial import GRAVITY, rotation_from_rpy, rotation_from_vector
 
 # Our name first, then what others write. Three-vectors and columns are joined in the order given.
 ARRAYS = {
@@ -222,7 +221,8 @@ def _wrench(path, found):
 def _pose(path, found):
     """Rotations (n, 3, 3) or quaternions (n, 4), and positions (n, 3) or None."""
     position = found.get("position")
-    turned = {"rotation": np.asarray, "quaternion": np.asarray, "rotvec": from_vector, "rpy": rotation_from_rpy}
+    turned = dict.fromkeys(("rotation", "quaternion"), np.asarray)
+    turned |= {"rotvec": rotation_from_vector, "rpy": rotation_from_rpy}
     for key, rotation in turned.items():
         if key in found:
             return rotation(found[key]), position
@@ -235,7 +235,7 @@ def _pose(path, found):
     if pose is not None and shape == (7,):
         return pose[:, 3:], pose[:, :3]
     if pose is not None and shape == (6,):
-        return from_vector(pose[:, 3:]), pose[:, :3]
+        return rotation_from_vector(pose[:, 3:]), pose[:, :3]
     raise LogError(
         f"{path} says nothing of how the sensor was turned; expected rotation (n, 3, 3), quaternion (n, 4) xyzw, "
         "rotvec (n, 3) or columns rx, ry, rz, rpy (n, 3) or columns roll, pitch, yaw, pose (n, 4, 4), (n, 7) [x y z, "

@@ -62,7 +62,7 @@ def weighed_fit(info: Information) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Parameters (k,) of least squares weighed by noise, zeros where no row says anything; deviations (k,), and noise
     (g,)."""
     if not info.squares.flat.any():
-        return np.zeros(len(info.columns)), np.zeros(len(info.columns)), signal_rms(info)
+        return np.zeros(len(info.columns)), np.zeros(len(info.columns)), info.rms
     weighted, noise = weigh_rows(info)  # a force of zero is a measurement, and no ratio
     found = whiten(weighted)
     return found.solve(), np.sqrt(np.diag(found.covariance())), noise
@@ -143,11 +143,6 @@ def _bias_first(info: Information, noise) -> tuple[np.ndarray, np.ndarray]:
 def residual_rms(info: Information, parameters) -> np.ndarray:
     """(2,) root-mean-square residual of a force and a torque component, N and N m, at parameters of all columns."""
     return np.sqrt(info.residual_energy(parameters) / np.maximum(info.counts, 1))
-
-
-def signal_rms(info: Information) -> np.ndarray:
-    """(g,) root-mean-square of what was measured, such as a force and a torque component, N and N m."""
-    return np.sqrt(info.energy / np.maximum(info.counts, 1))
 
 
 def wrench_regressor(log: WrenchLog, *, reduced: bool = False) -> np.ndarray:

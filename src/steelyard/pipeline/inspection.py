@@ -12,6 +12,7 @@ from steelyard.decisions.fit_plan import FitPlan
 from steelyard.decisions.rules import shapes, standstill
 from steelyard.diagnose import Fault, delays, diagnose, position_offsets
 from steelyard.diagnose.case import case_of
+from steelyard.diagnose.hypotheses.delay import UNSURE
 from steelyard.errors import FitError, LogError
 from steelyard.fit import consistent, posterior
 from steelyard.information import accumulate
@@ -227,7 +228,7 @@ def _against(robot: Robot, found: Prepared, notes: list[str]) -> dict[str, Any]:
         estimate = consistent(accumulate(robot, found.clear, armature=True))
         case = case_of(estimate, [found.clear])
         faults = diagnose(estimate, found.clear, case=case).faults
-        late = delays(case).by_name(robot.dof_names)
+        late = delays(case).by_name(robot.dof_names, UNSURE)
         plan = FitPlan(Job("", ()), robot, (replace(found, log=found.clear),), posterior)
         faults, unworthy = tried(faults, plan.decided((standstill, shapes)))
         notes.extend(unworthy)

@@ -26,7 +26,7 @@ from steelyard.information import Information, accumulate, reversal_weights
 from steelyard.information.accumulation import Columns, collected, specified
 from steelyard.information.samples import residuals
 from steelyard.log import Log
-from steelyard.log.decimate import OVERSAMPLED
+from steelyard.log.decimate import lagged_products, thinning_of
 from steelyard.model import Robot
 
 ROUNDS = 4  # at most, each about the links of the one before
@@ -42,7 +42,7 @@ def posterior_of(
 ) -> tuple[Estimate, list[tuple[Information, ...]]]:
     """The posterior of several logs, by a fit such as `fit.posterior`, and sums of their blocks, by log. near: of
     nearly the same logs."""
-    logs = [log[:: _step(log)] for log in logs]
+    logs = [log[:: thinning_of(log)] for log in logs]
     edges = [np.linspace(0, len(log), min(BLOCKS, len(log)) + 1).astype(int) for log in logs]
 
     def summed(about: Robot) -> list[tuple[Information, ...]]:
@@ -70,13 +70,8 @@ def everything(
     others: parts of logs with the other samples; the rest as of `posterior_of`."""
     about = total.robot
     assert about is not None, "sums of logs have a robot"
-    more = [accumulate(about, log[:: _step(log)], **options) for log in others if len(log)]
+    more = [accumulate(about, log[:: thinning_of(log)], **options) for log in others if len(log)]
     return fit(reduce(add, more, total), prior=robot, share=estimate.require_weighed().problem.share, near=estimate)
-
-
-def _step(log: Log) -> int:
-    """Every how many samples one is enough: filtered signals change slowly."""
-    return max(int(log.rate / (2 * OVERSAMPLED * log.bandwidth)), 1) if log.bandwidth else 1
 
 
 def _moved(before: Estimate, after: Estimate) -> float:
@@ -97,22 +92,16 @@ def independent_share(estimate: Estimate, logs: Sequence[Log], *, weighted: bool
         weight = np.ones(1) if log.weights is None else log.weights
         if weighted and not robot.loops:
             weight = weight * reversal_weights(robot, log)
-        products = _products(np.sqrt(weight) * (left - left.mean(axis=0)))
+        products = lagged_products(np.sqrt(weight) * (left - left.mean(axis=0)))
         for step in steps:
-            products += _products(np.sqrt(weight / DRAWS) * (residuals(info, log, estimate.base + step) - left))
+            products += lagged_products(np.sqrt(weight / DRAWS) * (residuals(info, log, estimate.base + step) - left))
         shares.append(np.mean([_independent(x) for x in products.T if x.any()] or [1.0]))
         counts.append(len(log))
     return float(np.average(shares, weights=counts))
 
 
-def _products(x) -> np.ndarray:
-    """(m, nv) sums of x (n, nv) times the same some samples later."""
-    spectrum = np.fft.rfft(x, 2 * len(x), axis=0)
-    return np.fft.irfft(np.abs(spectrum) ** 2, axis=0)[: len(x) // 2]
-
-
 def _independent(products) -> float:
-    times = 2 * np.cumsum(products / products[0]) - 1
+    times = 2 * np.cumsum(products[: len(products) // 2] / products[0]) - 1
     ends = np.flatnonzero(np.arange(len(times)) >= WINDOW * times)
     return 1 / max(float(times[ends[0] if len(ends) else -1]), 1.0)
 

@@ -41,8 +41,7 @@ def accumulate(robot: Robot, log: Logs, **options) -> Information:
         log: one or several. A Log with v and a is taken as it is; a path, a Log without, arrays by name or a data
             frame is prepared. Any other iterable of logs is summed in constant memory, and has to be without contacts.
         options: fields of `information.Columns`, in the place of these choices; `columns="plain"` is viscous and
-        Coulomb
-            friction, constant torques and armature alone, and so is a friction that is given.
+            Coulomb friction, constant torques and armature alone, and so is a friction that is given.
 
     Returns:
         The Information, which adds to others of the same columns.

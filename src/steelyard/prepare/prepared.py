@@ -17,7 +17,7 @@ from steelyard.corrections import NOTHING, Corrections
 from steelyard.drives.arrays import effort
 from steelyard.drives.drive import Drive, drives_of
 from steelyard.drives.ground import radius_of_feet
-from steelyard.errors import LogError, choices
+from steelyard.errors import LogError
 from steelyard.identifiable.loop_completion import on_tree
 from steelyard.log import Finding, Log, checks, filters
 from steelyard.log.automatic_cutoff import cutoff_for, torque_cutoff_for
@@ -132,7 +132,7 @@ def prepare(
         OptionError: for corrections or cutoffs that do not go with the log.
     """
     if robot is not None:
-        _require_joints(log, robot)
+        checks.require_joints(log, robot)
     drives = drives_of(robot, drive) if robot is not None and drive else {}
     if log.tau is None and refuse and not drives:
         raise LogError(f"Log '{log.name}' has no joint torques (tau); {checks.no_torque(log)}")
@@ -299,17 +299,6 @@ def walking_states(robot: Robot, log: Log, contacts: tuple[str, ...] = ()) -> Ba
     from steelyard.prepare.base_states import base_states
 
     return base_states(robot, log, contacts=contacts or None, radius=radius)
-
-
-def _require_joints(log: Log, robot: Robot):
-    """Raise LogError for named columns of other joints, or in another order. A robot with closed loops may have those
-    of its motors alone."""
-    own = tuple(name for name in robot.dof_names if name in log.joint_names)
-    if log.joint_names and log.joint_names != own:
-        raise LogError(
-            f"Log '{log.name}' has the joints {choices(log.joint_names)}, robot '{robot.name}' "
-            f"{choices(robot.dof_names)}. read_log(path, robot) and log.select(robot.joint_names) order them."
-        )
 
 
 def spectral_cutoff(log: Log, findings: Iterable[Finding]) -> float | None:

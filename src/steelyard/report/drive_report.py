@@ -20,7 +20,7 @@ from steelyard.pipeline.drive_verdict import (
     shown_names,
 )
 from steelyard.report.document import Figure, Question, ReportPart, Screen, Section, View, drawn_figures
-from steelyard.report.figure_style import LINES, drawn, text
+from steelyard.report.figure_style import LINES, curves_of, drawn, text
 from steelyard.report.identification_report import of_a_job
 from steelyard.report.labels import dof_units, of_joints
 from steelyard.report.provenance import repeat_section
@@ -323,10 +323,7 @@ def motion(record: Record, joint: str | int):
         raise OptionError(f"There is no joint {joint!r}; choose from {choices(names)}.")
     i = joint if isinstance(joint, int) else names.index(joint)
     unit = record.summary["motion"][0]["joints"][i]["unit"]
-    traces = []
-    for name, line in (("measured", "measured"), ("commanded", "given"), ("identified", "identified")):
-        if ("motion", i, name) in record.curves:
-            t, y = record.curves["motion", i, name]
-            traces.append({"type": "scatter", "x": t, "y": y, "name": name, "line": LINES[line], "mode": "lines"})
+    looks = {"measured": LINES["measured"], "commanded": LINES["given"], "identified": LINES["identified"]}
+    traces = curves_of(record.curves, "motion", i, looks)
     title = f"{text(_names(record.summary)[i])}: position, held out, simulated from the start of each piece"
     return drawn(traces, title, {"title": "time in held-out samples [s]"}, {"title": f"position [{unit}]"})

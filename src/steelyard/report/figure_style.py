@@ -1,5 +1,6 @@
 """The look that all figures share: colours of the Okabe-Ito palette, which colour-blind readers can tell apart."""
 
+from collections.abc import Mapping
 from html import escape
 
 MEASURED, NOMINAL, IDENTIFIED = "#4d4d4d", "#d55e00", "#0072b2"
@@ -51,6 +52,15 @@ def drawn(traces: list[dict], title: str, x: dict, y: dict, **layout) -> dict:
 
 def _titled(axis: dict) -> dict:
     return axis | {"title": {"text": axis["title"]}} if "title" in axis else axis
+
+
+def curves_of(curves: Mapping, key: str, place: int, looks: Mapping[str, dict]) -> list[dict]:
+    """Traces of what a record's curves have of a joint or channel. looks: line of each series, by name."""
+    return [
+        {"type": "scatter", "x": x, "y": y, "name": SERIES_NAMES.get(name, name), "line": line, "mode": "lines"}
+        for name, line in looks.items()
+        for x, y in ([curves[key, place, name]] if (key, place, name) in curves else [])
+    ]
 
 
 def line_across(height: float) -> dict:

@@ -11,9 +11,9 @@ from steelyard.report.figure_style import (
     NOMINAL,
     OTHER_COLOR,
     POINTS,
-    SERIES_NAMES,
     VISIBLE,
     box,
+    curves_of,
     drawn,
     line_across,
     log_axis,
@@ -34,13 +34,10 @@ def torque(record: Record, joint: str | int):
     joint: name or index of a degree of freedom. Raises OptionError for an unknown joint.
     """
     i, found = _joint_place(record, joint)
-    traces = []
-    for name, line in LINES.items():
-        t, y = record.curves["torque", i, name]
-        traces.append({"type": "scatter", "x": t, "y": y, "name": SERIES_NAMES[name], "line": line, "mode": "lines"})
     kind = quantity(found["unit"])
     time = "time [s]" if len(record.summary["job"]["logs"]) == 1 else "time in held-out samples [s]"
     title = f"{text(found['name'])}: {kind}, held out"
+    traces = curves_of(record.curves, "torque", i, LINES)
     return drawn(traces, title, {"title": time}, {"title": f"{kind} [{found['unit']}]"})
 
 
@@ -50,12 +47,8 @@ def parts(record: Record, joint: str | int):
     Arguments and errors as of `torque`.
     """
     i, found = _joint_place(record, joint)
-    traces = []
-    for effect in EFFECTS:
-        if ("part", i, effect) in record.curves:
-            t, y = record.curves["part", i, effect]
-            line = {"color": EFFECT_COLORS.get(effect, OTHER_COLOR), "width": 1.4}
-            traces.append({"type": "scatter", "x": t, "y": y, "name": effect, "line": line, "mode": "lines"})
+    looks = {effect: {"color": EFFECT_COLORS.get(effect, OTHER_COLOR), "width": 1.4} for effect in EFFECTS}
+    traces = curves_of(record.curves, "part", i, looks)
     kind = quantity(found["unit"])
     title = f"{text(found['name'])}: what it is made of"
     return drawn(traces, title, {"title": "time [s]"}, {"title": f"{kind} [{found['unit']}]"})
@@ -96,10 +89,8 @@ def friction(record: Record, joint: str | int):
     v, torque = record.curves["friction", i, "measured"]
     dots = {"color": MEASURED, "size": 4, "opacity": 0.45}
     traces = [{"type": "scatter", "x": v, "y": torque, "name": "measured", "mode": "markers", "marker": dots}]
-    for name in ("given", "identified"):
-        x, y = record.curves["friction", i, name]
-        line = LINES[name] | {"width": 2}
-        traces.append({"type": "scatter", "x": x, "y": y, "name": SERIES_NAMES[name], "line": line, "mode": "lines"})
+    looks = {name: LINES[name] | {"width": 2} for name in ("given", "identified")}
+    traces += curves_of(record.curves, "friction", i, looks)
     kind = quantity(found["unit"])
     speed = "speed [rad/s]" if kind == "torque" else "speed [m/s]"
     title = f"{text(found['name'])}: friction"

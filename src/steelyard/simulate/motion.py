@@ -7,6 +7,7 @@ import numpy as np
 
 from steelyard.errors import OptionError
 from steelyard.log import Log
+from steelyard.model.joint import displaced
 from steelyard.model.mjcf_compile import captured_warnings
 from steelyard.model.robot import Frame, Robot
 from steelyard.simulate.trajectories import STEP
@@ -159,7 +160,8 @@ def recorded(
         sensor = felt(robot.frame(name), exact.q, *((true_v, motion.mean) if hidden else (v, a)))
         imu[name] = sensor + np.concatenate([drawn(noise.gyro, 3), drawn(noise.acceleration, 3)], axis=1)
     q[:, :3] += _estimated(drawn(noise.position, 3))
-    q[:, 3:7] = _turned(q[:, 3:7], _estimated(drawn(noise.turn, 3)))
+    turn = _estimated(drawn(noise.turn, 3))
+    q[:, 3:7] = displaced(robot.joints[0], q[:, :7], np.concatenate([np.zeros_like(turn), turn], axis=1))[:, 3:]
     q[:, 7:] += drawn(noise.angle, joints)
     v[:, :3] += _estimated(drawn(noise.velocity, 3))
     v[:, 3:6] += drawn(noise.gyro, 3)
@@ -196,12 +198,3 @@ def _estimated(noise):
     for k in range(1, len(noise)):
         slow[k] = 0.97 * slow[k - 1] + np.sqrt(1 - 0.97**2) * noise[k]
     return slow
-
-
-def _turned(quaternion, turn):
-    """x y z w turned by small rotation vectors in the body."""
-    x, w = quaternion[:, :3], quaternion[:, 3:]
-    found = np.concatenate(
-        [x + 0.5 * (w * turn + np.cross(x, turn)), w - 0.5 * np.sum(x * turn, axis=1, keepdims=True)], axis=1
-    )
-    return found / np.linalg.norm(found, axis=1, keepdims=True)

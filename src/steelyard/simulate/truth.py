@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from steelyard.errors import OptionError, choices
-from steelyard.inertia.rotation import to_quaternion
 from steelyard.model import Robot, mjcf_text
 from steelyard.model.drive import Drive
 from steelyard.model.mjcf_drives import STEP
+from steelyard.spatial import quaternion_of
 
 CONES = ("pyramidal", "elliptic")
 INTEGRATORS = ("euler", "rk4", "implicit", "implicitfast")
@@ -116,7 +116,7 @@ def on_ground(
         frame = robot.frame(name)
         body = bodies[robot.body_names[frame.body]]
         if name not in bodies:
-            body.add_site(name=name, pos=frame.position, quat=np.roll(to_quaternion(frame.rotation), 1))
+            body.add_site(name=name, pos=frame.position, quat=np.roll(quaternion_of(frame.rotation), 1))
         for k, place in enumerate(sole if name in feet else ()):
             foot = body.add_geom(type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[radius, 0, 0])
             foot.pos, foot.mass, foot.contype, foot.conaffinity = frame.position + frame.rotation @ place, 0.0, 0, 1

@@ -15,13 +15,13 @@ from steelyard.dynamics.kinematics import motion as tree_motion
 from steelyard.errors import ModelError, OptionError
 from steelyard.extras import extra, require_extra
 from steelyard.fit import Validation
-from steelyard.inertia.rotation import to_quaternion
 from steelyard.log import Log
 from steelyard.model import Robot
 from steelyard.model.document import read_bytes
 from steelyard.model.formats import BY_NAME, document_of
 from steelyard.model.normal_form import normal_form
 from steelyard.model.robot import WORLD
+from steelyard.spatial import quaternion_of
 from steelyard.viewer.played_motion import PlayedMotion, motion_of
 from steelyard.viewer.shape import looks
 
@@ -112,7 +112,7 @@ def _links(robot: Robot, motion: PlayedMotion) -> Iterator[tuple[str, np.ndarray
     for link in robot.links:
         if link.body != WORLD and link.name != ROOT:
             turned, at = R[:, link.body], p[:, link.body]
-            yield link.name, at + turned @ link.position, np.asarray(to_quaternion(turned @ link.rotation))
+            yield link.name, at + turned @ link.position, np.asarray(quaternion_of(turned @ link.rotation))
 
 
 def _mcap(played: Playback, path: Path) -> None:

@@ -6,13 +6,11 @@ two are one, and the same shift undoes them. Delays of all joints are estimated 
 parameters; what is said of them follows from that.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 import numpy as np
 
-from steelyard.cards import Card
-from steelyard.diagnose.added_columns import Added, add_columns, certain, lasting, promise, scatter, widened
+from steelyard.diagnose.added_columns import Added, JointEstimates, add_columns, promise, scatter, widened
 from steelyard.diagnose.case import Case
 from steelyard.diagnose.faults import Fault, fault
 from steelyard.diagnose.hypothesis import Hypothesis, free_hypothesis, surprise
@@ -33,39 +31,8 @@ SHARPER = 3.0  # times the speed over which friction reverses faster than its co
 COMMON = 1.3  # times what the delay of one joint wins, a common one must win
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Delays(Card):
-    """By which torques come late, s, and their covariance, s^2.
-
-    delay (nv,), covariance (nv, nv): NaN for degrees without a motor, and where friction explains any delay. lasting:
-    how many times longer than noise what is left stays alike.
-    """
-
-    delay: np.ndarray
-    covariance: np.ndarray
-    lasting: float
-
-    @property
-    def deviation(self) -> np.ndarray:
-        """(nv,) standard deviations, NaN where torques do not show a delay."""
-        return np.sqrt(np.diag(self.covariance))
-
-    def by_name(self, names: Sequence[str]) -> dict[str, tuple[float, float]]:
-        """Delay and standard deviation, s, of the joints that tell theirs to a few milliseconds. names: (nv,)."""
-        pairs = zip(names, self.delay, self.deviation, strict=True)
-        return {name: (float(x), float(sigma)) for name, x, sigma in pairs if sigma < UNSURE}
-
-    @property
-    def certain(self) -> np.ndarray:
-        """(nv,) the delays that are certain and large enough to undo, 0 for the others."""
-        dofs, delay = certain(self.delay, self.covariance, CERTAIN)
-        kept = np.zeros(len(self.delay))
-        kept[dofs] = np.where(np.abs(delay) > NOTICEABLE, delay, 0.0)
-        return kept
-
-
-def delays(case: Case) -> Delays:
-    """Delays of all joints, estimated together."""
+def delays(case: Case) -> JointEstimates:
+    """Delays of all joints, s, estimated together; NaN where friction explains any delay."""
     nv, dofs = case.robot.nv, np.array(case.dofs, dtype=int)
     found, added, changed = _settled(case, np.eye(nv)[dofs])
     if (changed.free_energy < LESS * case.free_energy).any():  # again at the noise that is left
@@ -73,10 +40,15 @@ def delays(case: Case) -> Delays:
         found = found + more
     P = _covariance(case, found, added, changed)
     known = np.isfinite(np.diag(P))
-    delay, covariance = np.full(nv, np.nan), np.full((nv, nv), np.nan)
-    dofs = dofs[known]
-    delay[dofs], covariance[np.ix_(dofs, dofs)] = found[known], P[np.ix_(known, known)]
-    return Delays(delay, covariance, lasting(changed, added.left))
+    return JointEstimates.of(changed, dofs[known], found[known], P[np.ix_(known, known)], added.left)
+
+
+def certain_delays(case: Case) -> np.ndarray:
+    """(nv,) s, the delays that are certain and large enough to undo, 0 for the others."""
+    dofs, delay = delays(case).certain(CERTAIN)
+    kept = np.zeros(case.robot.nv)
+    kept[dofs] = np.where(np.abs(delay) > NOTICEABLE, delay, 0.0)
+    return kept
 
 
 def hypotheses(case: Case) -> Iterator[Hypothesis]:
@@ -84,7 +56,7 @@ def hypotheses(case: Case) -> Iterator[Hypothesis]:
     if not _promising(case):
         return
     found = delays(case)
-    dofs = np.flatnonzero(np.isfinite(found.delay))
+    dofs = np.flatnonzero(np.isfinite(found.value))
     if not len(dofs):
         return
     patterns, start = _patterns(case, found, dofs)
@@ -154,10 +126,10 @@ def _step(case: Case, changed: Case, patterns, space) -> Added:
     return add_columns(case, columns, space=space, target=changed.target)
 
 
-def _patterns(case: Case, found: Delays, dofs) -> tuple[np.ndarray, np.ndarray]:
+def _patterns(case: Case, found: JointEstimates, dofs) -> tuple[np.ndarray, np.ndarray]:
     """(m, nv) degrees that share a delay each, and these delays (m,): all degrees, those whose delay is certain beside
     noise, or the one that is likeliest late."""
-    delay, W = found.delay[dofs], np.linalg.pinv(found.covariance[np.ix_(dofs, dofs)], hermitian=True)
+    delay, W = found.value[dofs], np.linalg.pinv(found.covariance[np.ix_(dofs, dofs)], hermitian=True)
     pull, weight, variance = W @ delay, np.diag(W), 1 / W.sum()
     common, won = variance * pull.sum(), pull**2 / weight
     apart = np.sqrt(np.maximum(np.diag(found.covariance)[dofs] - variance, 0.0))
@@ -166,7 +138,7 @@ def _patterns(case: Case, found: Delays, dofs) -> tuple[np.ndarray, np.ndarray]:
         together = np.zeros((1, case.robot.nv))
         together[:, list(case.dofs)] = 1.0
         return together, np.array([common])
-    chosen, late = certain(found.delay, found.covariance, CERTAIN)
+    chosen, late = found.certain(CERTAIN)
     if not chosen or found.lasting > NOISE:
         place = int(np.argmax(won))
         chosen, late = [dofs[place]], pull[[place]] / weight[[place]]

@@ -7,12 +7,10 @@ nothing at all: those are not seen, and harm no torque that the identified model
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.cards import Card
-from steelyard.diagnose.added_columns import Added, add_columns, certain, lasting, scatter
+from steelyard.diagnose.added_columns import Added, JointEstimates, add_columns, scatter
 from steelyard.diagnose.case import Case
 from steelyard.diagnose.regression import LONGEST
 
@@ -22,44 +20,17 @@ SHOWN = 0.2  # rad or m: an offset known no better is taken for none
 SMALL = 3.0  # standard deviations, within which the first step is right enough
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class PositionOffsets(Card):
-    """By which positions come short of what the torques say, to be added to them: rad or m, and their covariance.
-
-    offset (nv,), covariance (nv, nv): NaN where torques do not show it, as of a first joint about the vertical, of the
-    last joint of an arm, and of light links. lasting: how many times longer than noise what is left stays alike.
-    """
-
-    offset: np.ndarray
-    covariance: np.ndarray
-    lasting: float
-
-    @property
-    def deviation(self) -> np.ndarray:
-        """(nv,) standard deviations, NaN where torques do not show an offset."""
-        return np.sqrt(np.diag(self.covariance))
-
-    def by_name(self, names: Sequence[str]) -> dict[str, tuple[float, float]]:
-        """Offset and standard deviation of the joints whose torques show theirs. names: (nv,)."""
-        pairs = zip(names, self.offset, self.deviation, strict=True)
-        return {name: (float(x), float(sigma)) for name, x, sigma in pairs if np.isfinite(x)}
-
-    def certain(self, deviations: float) -> tuple[int, ...]:
-        """Degrees whose offset is none by chance, each beside the others: so many standard deviations or more."""
-        return tuple(certain(self.offset, self.covariance, deviations)[0])
-
-
-def position_offsets(case: Case) -> PositionOffsets:
-    """Offsets of all joints, estimated together; those that torques do not show are left out."""
-    offset, covariance = np.full(case.robot.nv, np.nan), np.full((case.robot.nv, case.robot.nv), np.nan)
+def position_offsets(case: Case) -> JointEstimates:
+    """Offsets of all joints, estimated together, rad or m; NaN where torques do not show it, as of a first joint about
+    the vertical, of the last joint of an arm, and of light links."""
     dofs, added = _shown(case)
     if added is None:
-        return PositionOffsets(offset, covariance, 1.0)
+        nothing = np.full((case.robot.nv, case.robot.nv), np.nan)
+        return JointEstimates(nothing[0], nothing, 1.0)
     changed, found = case, added.coefficients
     if (np.abs(found) > SMALL * added.deviations * scatter(case, added)).any():
         found, added, changed = _settled(case, dofs, added)
-    offset[dofs], covariance[np.ix_(dofs, dofs)] = found, added.covariance * scatter(changed, added) ** 2
-    return PositionOffsets(offset, covariance, lasting(changed, added.left))
+    return JointEstimates.of(changed, dofs, found, added.covariance * scatter(changed, added) ** 2, added.left)
 
 
 def _shown(case: Case) -> tuple[list[int], Added | None]:
@@ -82,21 +53,14 @@ def _shown(case: Case) -> tuple[list[int], Added | None]:
     return [], None
 
 
-def _settled(case: Case, dofs: Sequence[int], added: Added | None = None) -> tuple[np.ndarray, Added, Case]:
-    """Offsets (d,) of some degrees by Gauss-Newton, its last step, and the case with positions moved by them.
-
-    added: the first step, if known.
-    """
-    added = _step(case, dofs) if added is None else added
+def _settled(case: Case, dofs: Sequence[int], added: Added) -> tuple[np.ndarray, Added, Case]:
+    """Offsets (d,) of some degrees by Gauss-Newton, its last step, and the case with positions moved by them. added:
+    the first step."""
     offset, changed = np.zeros(case.robot.nv), case
     for _ in range(ROUNDS):
         offset[list(dofs)] += np.clip(added.coefficients, -LONGEST, LONGEST)
         changed = case.undone("position_offset", q=case.regression.moved(offset).q)
-        added = _step(changed, dofs)
+        added = add_columns(changed, changed.regression.position_rates(changed.free[0], dofs))
         if (np.abs(added.coefficients) < SETTLED).all():
             break
     return offset[list(dofs)], added, changed
-
-
-def _step(case: Case, dofs: Sequence[int]) -> Added:
-    return add_columns(case, case.regression.position_rates(case.free[0], dofs))

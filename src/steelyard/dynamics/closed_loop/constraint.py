@@ -14,7 +14,7 @@ from steelyard.dynamics.kinematics import coordinate_map, motion, tree
 from steelyard.model import Robot
 from steelyard.model.loops import LOOP_KINDS
 from steelyard.model.robot import WORLD
-from steelyard.spatial import cross, rotate
+from steelyard.spatial import cross, motion_cross, rotate
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,9 +135,9 @@ def jacobian_rate(robot: Robot, at: Placed, u, v):
     axes = at.axes[:, None]
     drift = c.above @ (axes * u[..., None])
     moved = axes * v[..., None]
-    changed = (c.paths[1] - c.paths[0]) @ crossed(drift, moved)
+    changed = (c.paths[1] - c.paths[0]) @ motion_cross(drift, moved)
     carried, relative = c.paths[0] @ (axes * u[..., None]), (c.paths[1] - c.paths[0]) @ moved
-    changed = changed - crossed(carried, relative)  # (n, k, L, 6): the axes of the first frame turn too
+    changed = changed - motion_cross(carried, relative)  # (n, k, L, 6): the axes of the first frame turn too
     return in_first_frames(robot, at, changed)
 
 
@@ -164,12 +164,6 @@ def of_multipliers(robot: Robot, at: Placed, multipliers):
 
 def _into(at: Placed, u):
     return rotate(np.swapaxes(at.rotations[0], -1, -2)[:, None], u)
-
-
-def crossed(V, U):
-    """`V x U` of twists (..., 6)."""
-    linear = cross(V[..., 3:], U[..., :3]) + cross(V[..., :3], U[..., 3:])
-    return np.concatenate([linear, cross(V[..., 3:], U[..., 3:])], axis=-1)
 
 
 def _length(robot: Robot) -> float:

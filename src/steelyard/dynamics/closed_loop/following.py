@@ -10,14 +10,14 @@ from functools import lru_cache
 import numpy as np
 
 from steelyard.dynamics.closed_loop.assembly import NEARBY, Choice
-from steelyard.dynamics.closed_loop.constraint import constants, crossed, in_first_frames, of_multipliers
+from steelyard.dynamics.closed_loop.constraint import constants, in_first_frames, of_multipliers
 from steelyard.dynamics.closed_loop.states import State, random_closed_states
 from steelyard.dynamics.displacements import behind, frame_twists, mounts, two_passes
 from steelyard.dynamics.kinematics import tree
 from steelyard.model import Robot
 from steelyard.model.robot import WORLD
 from steelyard.numbers import SAME, SEED
-from steelyard.spatial import cross
+from steelyard.spatial import cross, motion_cross
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,23 +114,24 @@ def driven(robot: Robot, at: State, dq, change: Displaced | None, dv=None) -> Fo
     rate, rate_change = (c.spread @ x[..., None] for x in (at.v, at.a))  # (n, nt, 1)
     moved, parts = S * rate, c.paths[1] - c.paths[0]
     twist, first, relative = c.above @ moved, c.paths[0] @ moved, parts @ moved
-    swing = S * rate_change + crossed(twist, moved)  # what each degree adds to accelerations
-    total = parts @ swing - crossed(first, relative)
+    swing = S * rate_change + motion_cross(twist, moved)  # what each degree adds to accelerations
+    total = parts @ swing - motion_cross(first, relative)
     dv = np.zeros_like(dq) if dv is None else dv
     speeds = S[:, None] * np.swapaxes(c.spread @ dv, 1, 2)[..., None]  # (n, k, nt, 6): change of S v
     swings = 0.0
     if change is not None:
-        turned = crossed(change.axes, moved[:, None])
-        opening = parts @ turned - crossed(change.ends[0], relative[:, None])
+        turned = motion_cross(change.axes, moved[:, None])
+        opening = parts @ turned - motion_cross(change.ends[0], relative[:, None])
         extra = _by_dependent(at, in_first_frames(robot, at.transmission.at, opening), robot.nv)
         dv = dv + extra
         speeds = speeds + turned + S[:, None] * np.swapaxes(c.spread @ extra, 1, 2)[..., None]
-        axes = crossed(change.axes, S[:, None])
+        axes = motion_cross(change.axes, S[:, None])
         swings = axes * rate_change[:, None]
-    swings = swings + crossed(c.above @ speeds, moved[:, None]) + crossed(twist[:, None], speeds)
-    bent = parts @ swings - crossed(c.paths[0] @ speeds, relative[:, None]) - crossed(first[:, None], parts @ speeds)
+    swings = swings + motion_cross(c.above @ speeds, moved[:, None]) + motion_cross(twist[:, None], speeds)
+    along = motion_cross(c.paths[0] @ speeds, relative[:, None])
+    bent = parts @ swings - along - motion_cross(first[:, None], parts @ speeds)
     if change is not None:
-        bent = bent - crossed(change.ends[0], total[:, None])
+        bent = bent - motion_cross(change.ends[0], total[:, None])
     da = _by_dependent(at, in_first_frames(robot, at.transmission.at, bent), robot.nv)
     return Following(dq, dv, da)
 
@@ -144,8 +145,8 @@ def constraint_power(robot: Robot, at: State, change: Displaced, tau):
     held = -np.einsum("ndm,nd->nm", at.transmission.passive, tau[:, at.choice.dependent])
     wrench = of_multipliers(robot, placed, held)  # (n, L, 6)
     parts = c.paths[1] - c.paths[0]
-    on_axes = np.einsum("lt,nlx,nktx->nkt", parts, wrench, crossed(change.axes, placed.axes[:, None]))
-    turned = crossed(change.ends[0][..., None, :], placed.axes[:, None, None])  # (n, k, L, nt, 6)
+    on_axes = np.einsum("lt,nlx,nktx->nkt", parts, wrench, motion_cross(change.axes, placed.axes[:, None]))
+    turned = motion_cross(change.ends[0][..., None, :], placed.axes[:, None, None])  # (n, k, L, nt, 6)
     on_frames = np.einsum("lt,nlx,nkltx->nkt", parts, wrench, turned)
     by_degree = np.swapaxes(on_axes - on_frames, 1, 2)  # (n, nt, k)
     return np.swapaxes(c.spread @ at.transmission.gamma, 1, 2) @ by_degree
