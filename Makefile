@@ -10,6 +10,8 @@ DIST := worksteal
 
 # One BLAS thread a process: the matrices are small, and tests run in parallel.
 export OPENBLAS_NUM_THREADS ?= 1
+# Python keeps what it compiled: each worker and each fresh process of a test would compile sources and tests anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 # the compiled core is part of the installation: what it is made of makes it anew
 $(VENV)/.run: pyproject.toml $(wildcard core/*.cpp core/*.hpp core/CMakeLists.txt)
