@@ -6,7 +6,7 @@ WORKERS ?= auto
 # neighbours go to one worker, which makes what a module's tests share once
 DIST := worksteal
 
-.PHONY: demo test exhaustive check sanitize bench adversary mutants conformance peers engines players claims docs fuzz package audit notebook clean
+.PHONY: demo test tests exhaustive check sanitize bench adversary mutants conformance peers engines players claims docs fuzz package audit notebook clean
 
 # One BLAS thread a process: the matrices are small, and tests run in parallel.
 export OPENBLAS_NUM_THREADS ?= 1
@@ -26,7 +26,11 @@ $(VENV)/.dev: $(VENV)/.run
 demo: $(VENV)/.run
 	$(BIN)/steelyard demo --out demo-out
 
-test: $(VENV)/.dev check
+# pyright keeps one core busy for minutes, beside which tests run
+test: $(VENV)/.dev
+	$(MAKE) --jobs 2 check tests
+
+tests: $(VENV)/.dev
 	$(BIN)/python -m pytest -n $(WORKERS) --dist $(DIST)
 
 # Every case of every test, where the default has a few of the slow ones.
