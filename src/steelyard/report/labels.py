@@ -67,9 +67,8 @@ def _bodies_of(robot: Robot) -> np.ndarray:
     )
 
 
-# Grades of a parameter, those of its structure by their names in the summary, each with its mark in tables.
+# Grades of a parameter, each with its mark in tables.
 ALONE, COMBINED, UNSEEN, POOR = "identifiable", "identifiable only in combination", "not identifiable", "poorly excited"
-GRADES = {"data": ALONE, "combination": COMBINED, "model": UNSEEN}
 MARKS = {ALONE: "", COMBINED: "*", UNSEEN: "†", POOR: "‡"}
 DETERMINED = ("data-determined", "model-dependent")  # labels of what a log determines, with an interval of its own
 LEGEND = f"Marks: {'; '.join(f'{mark} {grade}' for grade, mark in MARKS.items() if mark)}."

@@ -236,15 +236,13 @@ def _drive(
             mujoco.mj_fwdPosition(m, d)
             mujoco.mj_differentiatePos(m, error, 1.0, qpos, reference[0][k])
             rate = reference[1][k] - between
+            wanted = (reference[2][k] + 2 * BANDWIDTH * rate + BANDWIDTH**2 * error) / (1 + BANDWIDTH * STEP)
+            qvel[:] = between + STEP / 2 * wanted if controller is None else between
+            mujoco.mj_fwdVelocity(m, d)
             if controller is None:  # it knows friction, too, which cancels until its torques are written down
-                wanted = (reference[2][k] + 2 * BANDWIDTH * rate + BANDWIDTH**2 * error) / (1 + BANDWIDTH * STEP)
-                qvel[:] = between + STEP / 2 * wanted
-                mujoco.mj_fwdVelocity(m, d)
                 mujoco.mj_mulM(m, d, pull, wanted)
                 np.add(pull, bias, out=applied)
             else:
-                qvel[:] = between
-                mujoco.mj_fwdVelocity(m, d)
                 pull = stiffness * error + gain * rate - bias - friction.torque(between)
                 mujoco.mj_fullM(m, d, inertia)
                 inertia.flat[:: m.nv + 1] += STEP / 2 * (gain + friction.slope(between))
