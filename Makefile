@@ -6,10 +6,12 @@ WORKERS ?= auto
 # neighbours go to one worker, which makes what a module's tests share once
 DIST := worksteal
 
-.PHONY: demo test exhaustive check sanitize bench adversary mutants conformance peers engines players claims docs fuzz package audit notebook clean
+.PHONY: demo test tests exhaustive check sanitize bench adversary mutants conformance peers engines players claims docs fuzz package audit notebook clean
 
 # One BLAS thread a process: the matrices are small, and tests run in parallel.
 export OPENBLAS_NUM_THREADS ?= 1
+# Python keeps what it compiled: each worker and each fresh process of a test would compile sources and tests anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 # the compiled core is part of the installation: what it is made of makes it anew
 $(VENV)/.run: pyproject.toml $(wildcard core/*.cpp core/*.hpp core/CMakeLists.txt)
@@ -24,7 +26,11 @@ $(VENV)/.dev: $(VENV)/.run
 demo: $(VENV)/.run
 	$(BIN)/steelyard demo --out demo-out
 
-test: $(VENV)/.dev check
+# pyright keeps one core busy for minutes, beside which tests run
+test: $(VENV)/.dev
+	$(MAKE) --jobs 2 check tests
+
+tests: $(VENV)/.dev
 	$(BIN)/python -m pytest -n $(WORKERS) --dist $(DIST)
 
 # Every case of every test, where the default has a few of the slow ones.

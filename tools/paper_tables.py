@@ -7,7 +7,7 @@ compares it. Figures of fast computations are made anew, those of benchmarks com
 import json
 import re
 import runpy
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -80,6 +80,7 @@ def counts() -> str:
     return _table(("identifiable combinations: links / with motors", "paper", "here"), rows)
 
 
+@cache
 def locked() -> str:
     """Paper C, Table 6."""
     result = runpy.run_path(str(ROOT / "examples" / "21_locked_torso.py"))["run"]()

@@ -5,6 +5,7 @@ All functions take leading batch axes and any array-API namespace (NumPy, JAX).
 """
 
 import math
+from functools import reduce
 
 import numpy as np
 
@@ -191,5 +192,5 @@ def _coefficients(beta):
     small = t2 < 0.25
     t = xp.sqrt(xp.where(small, 1.0, t2))  # never zero: keeps automatic differentiation of the unused branch finite
     closed = (xp.sin(t) / t, (1 - xp.cos(t)) / t**2, (t - xp.sin(t)) / t**3)
-    series = (sum((-t2) ** k / math.factorial(2 * k + start) for k in range(8)) for start in (1, 2, 3))
+    series = (reduce(lambda s, k: 1 / math.factorial(2 * k + i) - t2 * s, range(7, -1, -1), 0.0) for i in (1, 2, 3))
     return tuple(xp.where(small, s, c) for s, c in zip(series, closed, strict=True))

@@ -5,7 +5,6 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import pytest
 
 import steelyard as sy
 from steelyard.cards import LINES, Card, short
@@ -50,11 +49,11 @@ class Nouns:
 NOUNS = Nouns()
 
 
-@pytest.mark.parametrize("name", sorted(NOUNS.all))
-def test_short(name):
-    text = repr(NOUNS.all[name])
-    assert len(text) < LONGEST and text.count("\n") <= LINES
-    assert "array([" not in text or name == "result.job"
+def test_short():
+    for name, noun in NOUNS.all.items():
+        text = repr(noun)
+        assert len(text) < LONGEST and text.count("\n") <= LINES, name
+        assert "array([" not in text or name == "result.job", name
 
 
 def test_what_they_say():
@@ -67,11 +66,13 @@ def test_what_they_say():
     assert "status: solved; every certificate holds" in repr(NOUNS.all["estimate"])
 
 
-@pytest.mark.parametrize("name", [name for name in sorted(NOUNS.all) if isinstance(NOUNS.all[name], Card)])
-def test_tables_of_notebooks(name):
-    page = NOUNS.all[name]._repr_html_()
-    assert page.startswith("<table>") and page.endswith("</table>") and "<script" not in page
-    assert page.count("<tr>") == page.count("</tr>") <= LINES
+def test_tables_of_notebooks():
+    cards = {name: noun for name, noun in NOUNS.all.items() if isinstance(noun, Card)}
+    assert len(cards) > 10
+    for name, noun in cards.items():
+        page = noun._repr_html_()
+        assert page.startswith("<table>") and page.endswith("</table>") and "<script" not in page, name
+        assert page.count("<tr>") == page.count("</tr>") <= LINES, name
 
 
 def test_hostile_names_are_text():

@@ -5,22 +5,38 @@ import re
 import runpy
 import subprocess
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 import pinocchio_adapter as adapter
 import steelyard as sy
 from compilers import COMPILERS, EACH_COMPILER, NEEDED
+from properties import tried
 from robots import random_state, urdf
 from steelyard.codegen import generate, statements
 from steelyard.errors import ModelError, OptionError
 from strategies import robots
 
 ROBOTS = [("panda", False), ("ur5_robot", False), ("solo12", True), ("talos_reduced", True)]
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """Code of a robot of `ROBOTS`, each written once: robot, what was made, and its functions of NumPy."""
+
+    @cache
+    def write(name, floating, file):
+        robot = sy.load(urdf(name), floating=floating)
+        robot = robot.with_joint_properties(armature=np.linspace(0.0, 0.2, robot.nv)) if file.endswith(".py") else robot
+        made = sy.controller_code(robot, tmp_path_factory.mktemp("code") / file)
+        return robot, made, by_numpy(made.path) if file.endswith(".py") else None
+
+    return write
 
 
 def by_numpy(path):
@@ -60,12 +76,9 @@ def felt_acceleration(v, a, floating):
 
 @pytest.mark.parametrize("batch", [(), (1,), (3, 1, 2)])
 @pytest.mark.parametrize(("name", "floating"), ROBOTS)
-def test_numpy_code_does_what_library_and_pinocchio_do(name, floating, batch, tmp_path):
-    robot = sy.load(urdf(name), floating=floating)
-    armature = np.linspace(0.0, 0.2, robot.nv)
-    robot = robot.with_joint_properties(armature=armature)
-    made = sy.controller_code(robot, tmp_path / "robot.py")
-    code, base = by_numpy(made.path), sy.identifiability(robot)
+def test_numpy_code_does_what_library_and_pinocchio_do(name, floating, batch, written):
+    robot, made, code = written(name, floating, "robot.py")
+    armature, base = np.linspace(0.0, 0.2, robot.nv), sy.identifiability(robot)
     q, v, a = random_state(robot, np.random.default_rng(1), batch)
     expected = sy.inverse_dynamics(robot, q, v, a)
     felt = armature * felt_acceleration(v, a, floating)
@@ -87,9 +100,8 @@ def test_numpy_code_does_what_library_and_pinocchio_do(name, floating, batch, tm
 
 @pytest.mark.parametrize("compiler", EACH_COMPILER)
 @pytest.mark.parametrize(("name", "floating"), ROBOTS[::2])
-def test_compiled_code_does_what_the_library_does(name, floating, compiler, tmp_path):
-    robot = sy.load(urdf(name), floating=floating)
-    made = sy.controller_code(robot, tmp_path / "robot.h")
+def test_compiled_code_does_what_the_library_does(name, floating, compiler, written, tmp_path):
+    robot, made, _ = written(name, floating, "robot.h")
     assert made.compiled and made.functions == ("gravity", "inverse_dynamics", "regressor")
     prefix = "panda" if name == "panda" else "solo"
     call = compiled(made.path, prefix, compiler, tmp_path, made.functions)
@@ -136,7 +148,7 @@ def test_single_precision(tmp_path):
     np.testing.assert_allclose(out, expected, atol=1e-5 * np.abs(expected).max())
 
 
-@settings(max_examples=25, deadline=None)
+@tried(25)
 @given(robot=robots(most=7), seed=st.integers(0, 99))
 def test_code_of_random_robots(robot, seed, tmp_path_factory):
     path = tmp_path_factory.mktemp("code") / "robot.py"

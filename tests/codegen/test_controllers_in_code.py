@@ -12,13 +12,14 @@ import pinocchio as pin
 import pytest
 import scipy.linalg
 from evidence.draws.pushes import Friction, Push, moved
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import pinocchio_adapter as adapter
 import steelyard as sy
 from compilers import COMPILERS, EACH_COMPILER, NEEDED
+from properties import tried
 from random_bodies import bodies
 from random_trees import random_tree
 from robots import random_state, urdf
@@ -107,7 +108,7 @@ def test_passive_tracking_is_that_of_pinocchio(name, floating, tmp_path):
     assert np.abs(as_measured - expected).max() > 1e-2 * np.abs(expected).max()
 
 
-@settings(max_examples=12, deadline=None)
+@tried(12)
 @given(robot=robots(most=6), seed=st.integers(0, 99))
 def test_code_of_random_robots(robot, seed, tmp_path_factory):
     path = tmp_path_factory.mktemp("code") / "robot.py"
@@ -138,11 +139,16 @@ def test_random_trees_with_rotors_in_c(seed, tmp_path):
     np.testing.assert_allclose(code.observed(t, q, v, tau, 12.0), expected, atol=1e-11 * np.abs(expected).max())
 
 
+@pytest.fixture(scope="module")
+def header(tmp_path_factory):
+    """Of the PUMA 560 as it is."""
+    return sy.controller_code(sy.library.puma560(), tmp_path_factory.mktemp("code") / "puma.h", functions=ALL).path
+
+
 @pytest.mark.parametrize("compiler", EACH_COMPILER)
-def test_every_compiler(compiler, tmp_path):
-    robot = sy.library.puma560()
-    code = Compiled(sy.controller_code(robot, tmp_path / "p.h", functions=ALL).path, "puma560", tmp_path, compiler)
-    rng = np.random.default_rng(2)
+def test_every_compiler(compiler, header, tmp_path):
+    robot, rng = sy.library.puma560(), np.random.default_rng(2)
+    code = Compiled(header, "puma560", tmp_path, compiler)
     q, v, vr, ar = rng.normal(size=(4, 6))
     Y = sy.slotine_li_regressor(robot, q, v, vr, ar)
     np.testing.assert_allclose(code.passive(q, v, vr, ar, 6), Y, atol=1e-12 * np.abs(Y).max())
@@ -181,7 +187,7 @@ def test_the_step_is_the_geodesic_by_matrix_functions(puma):
         np.testing.assert_allclose(pseudo.to_matrix(after), expected, rtol=1e-9, atol=1e-11)
 
 
-@settings(max_examples=60, deadline=None)
+@tried(60)
 @given(seed=st.integers(0, 999), gain=st.floats(-1e6, 1e6))
 def test_bodies_stay_bodies(puma, seed, gain):
     theta, direction = bodies(seed, (6,)), np.random.default_rng(seed).normal(size=(6, 10))
@@ -226,10 +232,9 @@ def test_a_repeated_call_keeps_the_torque(puma):
 
 
 @NEEDED
-def test_single_precision(tmp_path):
-    robot, rng = sy.library.puma560(), np.random.default_rng(5)
-    path = sy.controller_code(robot, tmp_path / "p.h", functions=ALL).path
-    code = Compiled(path, "puma560", tmp_path, real="float")
+def test_single_precision(header, tmp_path):
+    rng = np.random.default_rng(5)
+    code = Compiled(header, "puma560", tmp_path, real="float")
     theta, direction = bodies(1, (6,)), rng.normal(size=(6, 10))
     status, found = code.adapted(theta, direction, 0.1)
     expected = sy.fit.natural_step(theta, direction, gain=0.1)
@@ -238,9 +243,8 @@ def test_single_precision(tmp_path):
 
 
 @NEEDED
-def test_no_memory_of_its_own(tmp_path):
-    path = sy.controller_code(sy.library.puma560(), tmp_path / "puma.h", functions=ALL).path
-    (tmp_path / "call.c").write_text(CALLS.substitute(header=path, name="puma560"))
+def test_no_memory_of_its_own(header, tmp_path):
+    (tmp_path / "call.c").write_text(CALLS.substitute(header=header, name="puma560"))
     command = [*COMPILERS[0], "-DREAL=double", "-O2", "-c", "call.c", "-o", "call.o"]
     subprocess.run(command, cwd=tmp_path, check=True)
     symbols = subprocess.run(["nm", "call.o"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout.split()

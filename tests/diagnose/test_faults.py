@@ -66,7 +66,7 @@ def test_torque_of_one_joint_late_or_early(name, joint, delay):
 
 @pytest.mark.exhaustive(keep=1)
 @pytest.mark.parametrize(
-    ("name", "joint", "seed"), [("puma560", 0, 0), ("puma560", 5, 2), ("panda", 1, 1), ("panda", 6, 0)]
+    ("name", "joint", "seed"), [("puma560", 0, 0), ("panda", 1, 1), ("puma560", 5, 2), ("panda", 6, 0)]
 )
 def test_torque_sign_of_one_joint(name, joint, seed):
     diagnosis = diagnosis_of(arm(name), scaled(recorded(name, seed=seed), tau={joint: -1.0}))

@@ -63,9 +63,22 @@ def test_a_slow_log_proves_slow_motion_only(leg):
     assert "rad/s" in asked["answer"] and "nothing is proven" in asked["detail"]
 
 
-def test_motion_that_is_not_predicted_when_faster_is_not_proven(leg):
+def test_motion_that_is_not_predicted_when_faster_is_not_proven():
     """A drive that clips in the faster half alone, which a fit to the slower half cannot know."""
-    limited = SERVOS.changed(limit=np.full(3, 4.0))
+    leg = on_stand(left=0.1)
+    leg = replace(leg, drives=dict.fromkeys(leg.dof_names, Drive("position", kp=20.0, kd=0.5)))
+    limited = DriveArrays(
+        follows_q=np.ones(2),
+        gain=np.full(2, 20.0),
+        kd=np.full(2, 0.5),
+        limit=np.full(2, 1.5),
+        delay=np.full(2, 0.012),
+        slope_limit=np.full(2, np.inf),
+        damping=np.array([0.3, 0.2]),
+        frictionloss=np.array([0.3, 0.25]),
+        armature=np.array([0.02, 0.01]),
+        inertias=leg.inertias,
+    )
     slow, fast = (logged(leg, limited, seed=k, size=size, duration=3.0) for k, size in ((0, 0.1), (1, 1.5)))
     found = identified(leg, [slow, fast], validation=0.5)
     assert not found.proven.beyond and np.array_equal(found.proven.range, found.proven.slower)

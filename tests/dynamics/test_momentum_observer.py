@@ -4,13 +4,14 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from evidence.draws.pushes import Friction, Push, moved
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 from scipy.signal import lsim
 
 import pinocchio_adapter as adapter
 import steelyard as sy
+from properties import tried
 from robots import random_state, urdf
 from steelyard.dynamics import generalised_momentum as of
 from steelyard.errors import ModelError, OptionError
@@ -43,7 +44,7 @@ def test_momentum_and_drift_are_those_of_pinocchio(name, floating):
             assert np.abs(drift[k] - untransposed).max() > 1e-2
 
 
-@settings(max_examples=20, deadline=None)
+@tried(20)
 @given(robot=robots(most=6), seed=st.integers(0, 99), batch=st.sampled_from([(), (1,), (3, 1, 2)]))
 def test_random_trees(robot, seed, batch):
     """The same as of the regressors, which are linear in the bodies, with armature beside them."""

@@ -3,12 +3,13 @@
 import numpy as np
 import pinocchio as pin
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import mujoco_loops
 import pinocchio_adapter as adapter
 import steelyard as sy
+from properties import tried
 from robots import random_state, urdf
 from steelyard.errors import OptionError
 from strategies import robots
@@ -33,7 +34,7 @@ def test_it_is_that_of_the_christoffel_symbols(name, floating):
         assert np.abs(as_measured - expected).max() > 1e-2 * np.abs(expected).max()
 
 
-@settings(max_examples=20, deadline=None)
+@tried(20)
 @given(robot=robots(most=6), seed=st.integers(0, 99), batch=st.sampled_from([(), (1,), (3, 1, 2)]))
 def test_equal_references_give_the_regressor_itself(robot, seed, batch):
     rng = np.random.default_rng(seed)
@@ -42,7 +43,7 @@ def test_equal_references_give_the_regressor_itself(robot, seed, batch):
     np.testing.assert_allclose(sy.slotine_li_regressor(robot, q, v, v, a), Y, atol=1e-9 * max(1, np.abs(Y).max()))
 
 
-@settings(max_examples=20, deadline=None)
+@tried(20)
 @given(robot=robots(most=6, types=("revolute", "prismatic"), mimic=False), seed=st.integers(0, 99))
 def test_the_change_of_the_mass_matrix_less_twice_c_is_skew(robot, seed):
     rng = np.random.default_rng(seed)

@@ -4,18 +4,19 @@ import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.linalg
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import steelyard as sy
 from mujoco_loops import hold_still, model_with_loops, motion_and_torque
+from properties import tried
 from random_bodies import bodies
 from steelyard.errors import SteelyardError
 from steelyard.inertia import is_consistent, pseudo
 from steelyard.information import accumulate
 
 
-@settings(max_examples=60, deadline=None)
+@tried(60)
 @given(seed=st.integers(0, 999), gain=st.floats(-1e6, 1e6), batch=st.sampled_from([(), (1,), (3, 1, 2)]))
 def test_bodies_stay_bodies(seed, gain, batch):
     rng = np.random.default_rng(seed)

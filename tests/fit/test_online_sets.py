@@ -4,10 +4,11 @@ import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.linalg
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import steelyard as sy
+from properties import tried
 from steelyard.errors import FitError, OptionError
 from steelyard.fit.newton import bounded_step
 from steelyard.fit.program import Residual
@@ -57,7 +58,7 @@ def assert_known(theta, known, robot):
         assert found == pytest.approx(mass, rel=ROUND)
 
 
-@settings(max_examples=40, deadline=None)
+@tried(40)
 @given(seed=st.integers(0, 9999), m=st.integers(1, 6))
 def test_bounded_steps_are_quadratic_programs(seed, m):
     rng = np.random.default_rng(seed)
@@ -201,7 +202,7 @@ def test_a_proximal_step_is_that_of_cvxpy(arm):
     np.testing.assert_allclose(found, theta.value, atol=3e-4 * np.abs(theta.value).max())
 
 
-@settings(max_examples=15, deadline=None)
+@tried(15)
 @given(seed=st.integers(0, 999), gain=st.floats(-1e3, 1e3))
 def test_steps_end_inside_whatever_the_direction(arm, seed, gain):
     robot, _, _ = arm

@@ -3,11 +3,12 @@
 import numpy as np
 import pinocchio as pin
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import pinocchio_adapter as adapter
 import steelyard as sy
+from properties import tried
 from robots import random_state, urdf
 from steelyard.errors import ModelError
 from strategies import robots
@@ -54,7 +55,7 @@ def test_null_spaces_of_pinocchio(name, frames):
         assert found.count == 6 - found.blind.shape[1] == 6 - len(found.blind_words)
 
 
-@settings(max_examples=25, deadline=None)
+@tried(25)
 @given(robot=robots(most=7), seed=st.integers(0, 99))
 def test_random_trees(robot, seed):
     """Mimic joints, which share a coordinate on the way to a link, too."""

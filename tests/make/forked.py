@@ -129,6 +129,7 @@ def import_all():
     """What runs would import one by one."""
     for name in MODULES:
         import_module(name)
+    import_module("steelyard.report.rendering")._plotly()  # packed once, and not by each run
 
 
 def serve():

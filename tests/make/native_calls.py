@@ -164,6 +164,7 @@ def calls(n: int, rng) -> dict[str, dict]:
             "gain": zeros(2, 8, 23),
             "inverse": zeros(2, 8, 8),
             "slope": zeros(23),
+            "curvature": zeros(4, 4),
             "evidence": zeros(1),
             **chosen,
         },

@@ -3,11 +3,12 @@
 import mujoco
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import pinocchio_adapter
 import steelyard as sy
+from properties import tried
 from random_robots import seeds, urdf_text
 from robots import random_state, urdf
 from steelyard.errors import ModelError
@@ -33,7 +34,7 @@ def whole_state(whole, robot, stands, state):
     return found
 
 
-@settings(max_examples=40, deadline=None)
+@tried(40)
 @given(seed=seeds, links=st.integers(3, 12), floating=st.booleans())
 def test_torques_are_those_of_the_whole_robot_that_stands_still_there(tmp_path_factory, seed, links, floating):
     rng = np.random.default_rng(seed)

@@ -54,7 +54,13 @@ class Whitened:
 
 def whiten(info: Information) -> Whitened:
     """Whitened problem of an Information in base columns with its row weights; triangular factors are never squared."""
-    return _whitened_sums(info) if info.factors is None else _whitened_factors(info.factors, info.weights)
+    if info.factors is None:
+        return _whitened_sums(info)
+    R, z, scale = _triangle(info.factors, info.weights)
+    U, singular, Vt = np.linalg.svd(R * scale, full_matrices=False)
+    U, singular, Vt = U[:, ::-1], singular[::-1], Vt[::-1]  # ascending, as eigenvalues are
+    keep = singular > ROUNDED * singular[-1]
+    return Whitened(singular[keep, None] * Vt[keep] / scale, U[:, keep].T @ z, scale, singular**2, Vt.T)
 
 
 def _whitened_sums(info: Information) -> Whitened:
@@ -68,15 +74,11 @@ def _whitened_sums(info: Information) -> Whitened:
     return Whitened(R, r, scale, eigenvalues, directions)
 
 
-def _whitened_factors(factors, weights) -> Whitened:
+def _triangle(factors, weights):
+    """Triangular R and z of all groups of rows by their weights, and scales (r,) that make R's columns unit ones."""
     stacked = (np.sqrt(weights)[:, None, None] * factors).reshape(-1, factors.shape[-1])
     triangle = np.asarray(np.linalg.qr(stacked, mode="r"))
-    R, z = triangle[:, :-1], triangle[:, -1]
-    scale = _column_scale(np.sum(R * R, axis=0))
-    U, singular, Vt = np.linalg.svd(R * scale, full_matrices=False)
-    U, singular, Vt = U[:, ::-1], singular[::-1], Vt[::-1]  # ascending, as eigenvalues are
-    keep = singular > ROUNDED * singular[-1]
-    return Whitened(singular[keep, None] * Vt[keep] / scale, U[:, keep].T @ z, scale, singular**2, Vt.T)
+    return triangle[:, :-1], triangle[:, -1], _column_scale(np.sum(triangle[:, :-1] ** 2, axis=0))
 
 
 def _column_scale(diagonal) -> np.ndarray:
@@ -138,8 +140,7 @@ def weigh_by_noise(info: Information, noise=None) -> tuple[Information, np.ndarr
 
 
 def weigh_rows(info: Information, noise=None, *, iterations: int = 4) -> tuple[Information, np.ndarray]:
-    """`weigh_by_noise` of rows as they are, whose torques of zero are measurements. iterations: weighted fits by which
-    the noise is found."""
+    """`weigh_by_noise` of rows whose zeros are measurements. iterations: weighted fits by which the noise is found."""
     info = info.base
     if noise is not None:
         return info.weighted(info.independence / noise**2), noise
@@ -151,20 +152,22 @@ def weigh_rows(info: Information, noise=None, *, iterations: int = 4) -> tuple[I
 
 
 def _solved(info: Information) -> np.ndarray:
-    """(r,) least-squares solution in base columns, by Cholesky if its sums are far from singular."""
-    from scipy.linalg import LinAlgError, cho_factor, cho_solve
+    """(r,) least-squares solution in base columns, by a triangle if its sums are far from singular."""
+    from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
-    if info.factors is not None:
+    if info.factors is None:
+        scale = _column_scale(np.diag(G := info.G))
+        try:
+            R = cholesky(scale[:, None] * G * scale, overwrite_a=True, check_finite=False)
+        except LinAlgError:
+            return whiten(info).solve()
+        z = solve_triangular(R, scale * info.b, trans=1, check_finite=False)
+    else:
+        R, z, scale = _triangle(info.factors, info.weights)
+        R, z = (R * scale)[: len(scale)], z[: len(scale)]
+    if len(R) < len(scale) or not np.abs(np.diag(R)).min() >= PIVOT:  # nor where they are no numbers
         return whiten(info).solve()
-    G = info.G
-    scale = _column_scale(np.diag(G))
-    try:
-        triangle = cho_factor(scale[:, None] * G * scale, overwrite_a=True, check_finite=False)
-    except LinAlgError:
-        return whiten(info).solve()
-    if np.diag(triangle[0]).min() < PIVOT:
-        return whiten(info).solve()
-    return scale * cho_solve(triangle, scale * info.b, check_finite=False)
+    return scale * solve_triangular(R, z, check_finite=False)
 
 
 def known_noise(info: Information, noise, name: str = "noise") -> np.ndarray | None:

@@ -60,7 +60,7 @@ def _plotly() -> str:
     with extra("Writing reports"):
         from plotly.offline import get_plotlyjs
 
-    return b64encode(compress(get_plotlyjs().encode(), 9)).decode()
+    return b64encode(compress(get_plotlyjs().encode())).decode()
 
 
 def _embedded(figure: dict) -> dict:

@@ -223,7 +223,8 @@ def _drive(
         m.dof_damping[at] = m.dof_frictionloss[at] = m.dof_armature[at] = 0
     d = mujoco.MjData(m)
     reference = to_mujoco(m, robot, q_ref, v_ref, a_ref)
-    d.qpos[:], between = reference[0][0], reference[1][0] - STEP / 2 * reference[2][0]
+    qpos, qvel, qacc, bias, applied = d.qpos, d.qvel, d.qacc_smooth, d.qfrc_bias, d.qfrc_applied
+    qpos[:], between = reference[0][0], reference[1][0] - STEP / 2 * reference[2][0]
     states = [np.empty((len(t), size)) for size in (m.nq, m.nv, m.nv, m.nv)]
     error, pull, inertia = np.empty(m.nv), np.empty(m.nv), np.empty((m.nv, m.nv))
     # friction is applied by hand: MuJoCo's own friction loss is a constraint without a closed form
@@ -233,31 +234,27 @@ def _drive(
     with captured_warnings(), np.errstate(over="ignore", invalid="ignore"):  # motions that diverge are refused below
         for k in range(len(t)):
             mujoco.mj_fwdPosition(m, d)
-            mujoco.mj_differentiatePos(m, error, 1.0, d.qpos, reference[0][k])
+            mujoco.mj_differentiatePos(m, error, 1.0, qpos, reference[0][k])
             rate = reference[1][k] - between
-            if controller is None:
-                wanted = (reference[2][k] + 2 * BANDWIDTH * rate + BANDWIDTH**2 * error) / (1 + BANDWIDTH * STEP)
-                d.qvel[:] = between + STEP / 2 * wanted
-                mujoco.mj_fwdVelocity(m, d)
+            wanted = (reference[2][k] + 2 * BANDWIDTH * rate + BANDWIDTH**2 * error) / (1 + BANDWIDTH * STEP)
+            qvel[:] = between + STEP / 2 * wanted if controller is None else between
+            mujoco.mj_fwdVelocity(m, d)
+            if controller is None:  # it knows friction, too, which cancels until its torques are written down
                 mujoco.mj_mulM(m, d, pull, wanted)
-                loss = friction.torque(d.qvel)
-                tau = pull + d.qfrc_bias + loss
+                np.add(pull, bias, out=applied)
             else:
-                d.qvel[:] = between
-                mujoco.mj_fwdVelocity(m, d)
-                pull = stiffness * error + gain * rate - d.qfrc_bias - friction.torque(between)
+                pull = stiffness * error + gain * rate - bias - friction.torque(between)
                 mujoco.mj_fullM(m, d, inertia)
                 inertia.flat[:: m.nv + 1] += STEP / 2 * (gain + friction.slope(between))
-                d.qvel[:] += STEP / 2 * np.linalg.solve(inertia, pull)
+                qvel[:] += STEP / 2 * np.linalg.solve(inertia, pull)
                 mujoco.mj_fwdVelocity(m, d)
-                loss = friction.torque(d.qvel)
-                tau = stiffness * error + gain * (reference[1][k] - d.qvel)
-            d.qfrc_applied[:] = tau - loss
+                applied[:] = stiffness * error + gain * (reference[1][k] - qvel) - friction.torque(qvel)
             mujoco.mj_fwdAcceleration(m, d)
-            states[0][k], states[1][k], states[2][k], states[3][k] = d.qpos, d.qvel, d.qacc_smooth, tau
-            between = between + STEP * d.qacc_smooth
-            mujoco.mj_integratePos(m, d.qpos, between, STEP)
+            states[0][k], states[1][k], states[2][k], states[3][k] = qpos, qvel, qacc, applied
+            between = between + STEP * qacc
+            mujoco.mj_integratePos(m, qpos, between, STEP)
     qpos, qvel, qacc, force = states
+    force += friction.torque(qvel)
     if not (np.abs(qacc) < RUNAWAY).all():
         raise ModelError(f"The simulation of robot '{robot.name}' diverged; check its masses and the motion's speed.")
     q, v, a = from_mujoco(m, robot, qpos, qvel, qacc)
