@@ -46,10 +46,8 @@ def nearest_consistent(mechanism: Mechanism, null_space, start, prior) -> np.nda
         if not d:
             raise InertiaError("nothing is free")
         z = cones.minimise(np.eye(d), np.zeros(d), A, b, kinds, tolerances=TOLERANCES)
-    except cones.NoDigits as error:
-        raise FitError(f"No consistent lift was found: {error}. {ADVICE}") from error
-    except InertiaError as error:
-        raise FitError(_impossible([name for name, *_ in bodies], rows, slack)) from error
+    except InertiaError as error:  # a solver may stop before it has shown that there are none
+        raise FitError(_impossible([name for name, *_ in bodies], rows, slack, error)) from error
     found = start + size * (moves @ z)
     if not all(is_consistent(content @ found[at]) for _, at, content in bodies):
         raise FitError(f"The consistent lift failed its own check. {ADVICE}")
@@ -83,8 +81,8 @@ def _size(T, thetas) -> np.ndarray:
     return axes * values[:, None] @ np.swapaxes(axes, 1, 2)
 
 
-def _impossible(names, rows, slack) -> str:
-    """What to say where no bodies have the base parameters: how near any come."""
+def _impossible(names, rows, slack, error: InertiaError) -> str:
+    """What to say where no bodies have the base parameters: how near any come. error: of the search for them."""
     d, kinds = rows.shape[1], [("psd", 4)] * len(names)
     try:
         deepest = cones.minimise(
@@ -99,6 +97,8 @@ def _impossible(names, rows, slack) -> str:
         return f"No bodies with volume have these base parameters. {ADVICE}"
     depth = cones.smallest_eigenvalues(slack + rows @ deepest[:d], kinds)
     worst = names[int(np.argmin(depth))]
+    if depth.min() > LEAST:
+        return f"No consistent lift was found: {error}. {ADVICE}"
     if depth.min() > -SAME:
         return f"Only bodies without mass or volume have these base parameters ({worst} for one). {ADVICE}"
     return (
