@@ -23,7 +23,7 @@ from steelyard.spatial import TWIST
 STEPS, LAST = 12, 5  # of a search, and of what follows it
 WALKED, SLOPES = 30, 4  # steps of walks, and how often derivatives are taken, which are dear
 STALE = 0.1  # of the cost, below which a step along derivatives from elsewhere makes new ones worth it
-PRIOR = 30.0  # samples that the prior counts as much as
+PRIOR = 30.0  # samples of walks that the prior counts as much as
 SETTLED = 0.002  # relative change of the cost
 ENDED = 0.1  # of the cost of a step of a standard deviation
 STANDING = 0.2  # of the root mean square, that the typical error is at least: most samples may be of joints that stand
@@ -172,18 +172,15 @@ def shown_by(simulated: Simulated, refined: Refined) -> Shown:
 def _posterior(simulated: Simulated, refined: Refined, error) -> np.ndarray:
     """(p, p) covariance of the true coordinates about those that were found: of a linear Gaussian posterior together
     with what robots have and models do not (Kennedy and O'Hagan 2001: the discrepancy of a model), and how far its mean
-    is from them. Samples count as many as are independent, by the autocorrelation of what is left."""
+    is from them."""
     unknowns, x, own = refined.unknowns.with_oddities(refined.x)
     starts = None if refined.slopes is None else refined.slopes.starts
     slopes = _slopes(simulated, refined.moved, unknowns, x, starts=starts)
     cost = _Cost(unknowns, simulated.windows, x, error)
     gram, pull, *_ = cost.normal(x, refined.moved, slopes)
-    left = np.sqrt(cost.weight) * cost.error
-    count = np.mean([1 / memory(autocorrelation(each)) for each in left.T]) / np.mean(left**2)
-    prior = cost.own / PRIOR
-    covariance = np.linalg.inv(count * (gram - cost.own) + prior)
-    shift = covariance @ (count * pull + (prior - count * cost.own) @ (x - cost.mean))
-    return (covariance + np.outer(shift, shift))[np.ix_(own, own)]
+    inverse = np.linalg.inv(gram)
+    shift = inverse @ pull
+    return (cost.alike * inverse + np.outer(shift, shift))[np.ix_(own, own)]
 
 
 def _by_limbs(unknowns: Unknowns, inverse, x) -> np.ndarray:
@@ -229,7 +226,8 @@ class _Slopes:
 class _Cost:
     """Huber's of errors about as large as the given ones, and the priors of coordinates and of where windows begin.
 
-    Errors count in what is typical of them. Rows (r, j) are those of every joint; of a walking robot, whose joints all
+    Errors count in what is typical of them, priors `alike` times: as many samples, by the autocorrelation of errors,
+    say the same. Rows (r, j) are those of every joint; of a walking robot, whose joints all
     move each other, those of all joints are one.
     """
 
@@ -248,12 +246,15 @@ class _Cost:
             self.typical[kind] = max(1.4826 * float(np.median(size)), most, 1e-9)
         self.error = self.rows(error)
         self.weight = np.minimum(1.0, OUTLIER / np.maximum(np.abs(self.error), 1e-300))
-        self.own = PRIOR * np.linalg.inv(covariance)
+        self.alike = PRIOR
         if self.walking:
             self.begin = windows.information.transpose(1, 2, 0)[..., None]
         else:
+            left = np.sqrt(self.weight) * self.error
+            self.alike = np.mean(left**2) / np.mean([1 / memory(autocorrelation(each)) for each in left.T])
             self.begin = np.zeros((2, 2, *windows.v.shape))
-            self.begin[[0, 1], [0, 1]] = 1 / windows.spread**2
+            self.begin[[0, 1], [0, 1]] = self.alike / windows.spread**2
+        self.own = self.alike * np.linalg.inv(covariance)
 
     def rows(self, errors) -> np.ndarray:
         """(..., r, j) of (..., m, nv)."""
