@@ -192,7 +192,7 @@ def test_refinement_finds_the_drives_from_a_wrong_start(leg):
 def test_windows_begin_where_they_were_measured_however_wrong_the_model_is(leg):
     """A dead band that no model has: what it makes of a window is one error, not as many as there are samples."""
     truth = servos(leg, dead_band=np.ones(3), frictionloss=np.ones(3))
-    t, command = goals(leg, 10.0, seed=3)
+    _, command = goals(leg, 10.0, seed=3)
     dense = np.arange(0, 10.0, 0.005)
     own = Recorded(dense, np.tile(command[0], (len(dense), 1)), command[(dense / SAMPLE + 1e-9).astype(int)])
     for _ in range(3):  # the dead band is about where the robot was

@@ -7,7 +7,7 @@ begin where their own samples say, as far as the smoothed state leaves that open
 
 from collections.abc import Callable, Iterator
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -68,7 +68,7 @@ def refine(
     """Drives of less error over windows, or the given ones where there are none near. begun: where coarse steps ended;
     near: (p,) where to begin, if it is not where the prior is."""
     windows = simulated.windows
-    coarse, damping, slopes = begun is None and not windows.walking, FIRST, None
+    coarse, damping, slopes, known = begun is None and not windows.walking, FIRST, None, None
     if begun is None:
         x = unknowns.within(unknowns.start if near is None else near)
         moved, rms, most = np.zeros((2, *windows.v.shape)), [], STEPS
@@ -76,7 +76,6 @@ def refine(
         x, moved, rms, most = begun.x, begun.moved, [*begun.rms], LAST
     (error,) = simulated.errors([moved], [unknowns.at(x)])
     most, left = (WALKED, SLOPES) if windows.walking else (most, most)
-    starts = None
     for step in range(most):
         if progress:
             progress(step / most)
@@ -84,8 +83,9 @@ def refine(
         cost = _Cost(unknowns, windows, x, error)
         fresh = slopes is None
         if slopes is None:
-            slopes, left = _slopes(simulated, moved, unknowns, x, starts=starts), left - 1
-            starts = slopes.starts if windows.walking else None  # next to the same elsewhere
+            slopes, left = _slopes(simulated, moved, unknowns, x, known), left - 1
+            if windows.walking:  # next to the same elsewhere
+                known = replace(slopes, values=slopes.values[:0], at=slopes.at[:0])
         before, start, better = cost.value(x, moved, error), (x, moved), 0.0
         while better <= 0 and damping < LARGEST:
             tried = [cost.step(*start, slopes, factor * damping) for factor in DAMPINGS]
@@ -99,7 +99,7 @@ def refine(
         little = better < (SETTLED * before if coarse else ENDED * cost.deviation(x, moved, slopes))
         if little and (fresh or not left):
             break
-        stale = coarse or (windows.walking and better < STALE * before)
+        stale = (coarse or windows.walking) and better < STALE * before
         if left and (little or stale):  # derivatives serve as long as steps along them help
             slopes, damping = None, min(damping, FIRST)
     rms.append(float(np.sqrt(np.mean(error**2))))
@@ -125,9 +125,11 @@ class Shown:
 
 
 def shown_by(simulated: Simulated, refined: Refined) -> Shown:
-    """Covariance of the coordinates: that of `_posterior`, and what a step changes, as long logs leave less than what
-    simulators differ by: armatures by half a step times the damping, delays by half a step. Of walks, what leaving out
-    one window after the other changes (jackknife of clusters, Bell and McCaffrey 2002), and the prior."""
+    """Covariance of the coordinates: of a linear Gaussian posterior together with what robots have and models do not
+    (Kennedy and O'Hagan 2001: the discrepancy of a model), how far its mean is from what was found, and what a step
+    changes, as long logs leave less than what simulators differ by: armatures by half a step times the damping, delays
+    by half a step. Of walks, what leaving out one window after the other changes (jackknife of clusters, Bell and
+    McCaffrey 2002), and the prior."""
     unknowns, x, windows = refined.unknowns, refined.x, simulated.windows
     (error,) = simulated.errors([refined.moved], [unknowns.at(x)])
     slopes = refined.slopes or _slopes(simulated, refined.moved, unknowns, x)
@@ -165,22 +167,14 @@ def shown_by(simulated: Simulated, refined: Refined) -> Shown:
         freedom *= np.minimum(np.diag(covariance) / np.maximum(np.diag(spread), np.finfo(float).tiny), FALLEN) ** 2
         covariance = _widened(unknowns, covariance, freedom, _by_limbs(unknowns, inverse, x), cost.most)
     else:
-        covariance = _posterior(simulated, refined, error) + by_step
+        unknowns, x, given = unknowns.with_oddities(x)
+        slopes = _slopes(simulated, moved, unknowns, x, replace(slopes, at=np.flatnonzero(given)[slopes.at]))
+        more = _Cost(unknowns, windows, x, error)
+        wider, pull, *_ = more.normal(x, moved, slopes)
+        shift = np.linalg.solve(wider, pull)
+        every = more.alike * np.linalg.inv(wider) + np.outer(shift, shift)
+        covariance = every[np.ix_(given, given)] + by_step
     return Shown(covariance, -scores / curvature, curvature, correction)
-
-
-def _posterior(simulated: Simulated, refined: Refined, error) -> np.ndarray:
-    """(p, p) covariance of the true coordinates about those that were found: of a linear Gaussian posterior together
-    with what robots have and models do not (Kennedy and O'Hagan 2001: the discrepancy of a model), and how far its mean
-    is from them."""
-    unknowns, x, own = refined.unknowns.with_oddities(refined.x)
-    starts = None if refined.slopes is None else refined.slopes.starts
-    slopes = _slopes(simulated, refined.moved, unknowns, x, starts=starts)
-    cost = _Cost(unknowns, simulated.windows, x, error)
-    gram, pull, *_ = cost.normal(x, refined.moved, slopes)
-    inverse = np.linalg.inv(gram)
-    shift = inverse @ pull
-    return (cost.alike * inverse + np.outer(shift, shift))[np.ix_(own, own)]
 
 
 def _by_limbs(unknowns: Unknowns, inverse, x) -> np.ndarray:
@@ -336,21 +330,25 @@ class _Cost:
         return x + move, moved + begun
 
 
-def _slopes(simulated: Simulated, moved, unknowns: Unknowns, x, *, starts=None) -> _Slopes:
-    """Derivatives of the errors. starts: those by where windows begin, where they are known."""
+def _slopes(simulated: Simulated, moved, unknowns: Unknowns, x, known: _Slopes | None = None) -> _Slopes:
+    """Derivatives of the errors. known: those that stay: by some coordinates, and by where windows begin."""
     simulation, windows = simulated.simulation, simulated.windows
     changes = unknowns.changes(simulation.limbs)
+    if known is not None:
+        changes = [each for each in changes if not (known.at == each[1]).all(axis=1).any()]
     ends, aside = windows.spread.mean(axis=(1, 2)), np.eye(2)[:, :, None]
     if windows.walking:  # each on its own
         ends = np.minimum(NEARBY * windows.spread.mean(axis=1), np.array(FURTHEST)[:, None]).ravel()
         aside = np.eye(len(ends)).reshape(-1, 2, windows.nv)
-    begins = [moved + (end * one)[:, None] for end, one in zip(ends, aside, strict=True)] if starts is None else []
+    begins = [moved + (end * one)[:, None] for end, one in zip(ends, aside, strict=True)] if known is None else []
     here = unknowns.at(x)
     cases = [(moved, here), *((moved, unknowns.at(x + change)) for change, _ in changes)]
     cases += [(each, here) for each in begins]
     error, *found = errors_of(simulation, [windows.begun(each) for each, _ in cases], [drives for _, drives in cases])
     sizes = [change.max() for change, _ in changes]
     values = np.stack([(new - error) / size for new, size in zip(found, sizes, strict=False)])
-    if starts is None:
-        starts = np.stack([(new - error) / size for new, size in zip(found[len(changes) :], ends, strict=True)])
-    return _Slopes(values, np.stack([at for _, at in changes]), starts)
+    at = np.stack([at for _, at in changes])
+    if known is not None:
+        return _Slopes(np.concatenate([known.values, values]), np.concatenate([known.at, at]), known.starts)
+    starts = np.stack([(new - error) / size for new, size in zip(found[len(changes) :], ends, strict=True)])
+    return _Slopes(values, at, starts)
