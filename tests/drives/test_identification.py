@@ -305,6 +305,13 @@ def test_measured_torques_are_refined_by_motion(leg):
     assert errors["identified"] < 0.3 * errors["given model"] and found.scaled == ()
 
 
+def test_measured_torques_drive_where_commands_are_clearly_wrong(leg):
+    log = servo_log(leg, TRUTH, seed=0, duration=4.0, sample=0.004, torques=True)
+    wrong = log.tau + 0.3 * np.abs(log.tau).mean(axis=0) * np.sign(np.sin(9 * log.t))[:, None]
+    notes = sy.identify(leg, log.replace(command=wrong), drive="torque").notes
+    assert any("the measured ones drive" in note for note in notes)
+
+
 def test_draws_to_randomise_simulations(known):
     """As wide as the intervals, together rather than one by one, and all of bodies that can exist."""
     own = draws(known.fit, 150, seed=1)

@@ -99,7 +99,7 @@ def refine(
         little = better < (SETTLED * before if coarse else ENDED * cost.deviation(x, moved, slopes))
         if little and (fresh or not left):
             break
-        stale = (coarse or windows.walking) and better < STALE * before
+        stale = coarse or (windows.walking and better < STALE * before)
         if left and (little or stale):  # derivatives serve as long as steps along them help
             slopes, damping = None, min(damping, FIRST)
     rms.append(float(np.sqrt(np.mean(error**2))))
@@ -126,10 +126,9 @@ class Shown:
 
 def shown_by(simulated: Simulated, refined: Refined) -> Shown:
     """Covariance of the coordinates: of a linear Gaussian posterior together with what robots have and models do not
-    (Kennedy and O'Hagan 2001: the discrepancy of a model), how far its mean is from what was found, and what a step
-    changes, as long logs leave less than what simulators differ by: armatures by half a step times the damping, delays
-    by half a step. Of walks, what leaving out one window after the other changes (jackknife of clusters, Bell and
-    McCaffrey 2002), and the prior."""
+    (Kennedy and O'Hagan 2001), how far its mean is from what was found, and what a step changes, as long logs leave
+    less than what simulators differ by: armatures by half a step times the damping, delays by half a step. Of walks,
+    what leaving out one window after the other changes (jackknife, Bell and McCaffrey 2002), and the prior."""
     unknowns, x, windows = refined.unknowns, refined.x, simulated.windows
     (error,) = simulated.errors([refined.moved], [unknowns.at(x)])
     slopes = refined.slopes or _slopes(simulated, refined.moved, unknowns, x)
@@ -165,22 +164,18 @@ def shown_by(simulated: Simulated, refined: Refined) -> Shown:
         freedom = np.maximum(np.sum(without**2, axis=0) ** 2 / fourth, 1.0)  # Satterthwaite's
         # what prior and steps add has no such freedom (Welch and Satterthwaite)
         freedom *= np.minimum(np.diag(covariance) / np.maximum(np.diag(spread), np.finfo(float).tiny), FALLEN) ** 2
-        covariance = _widened(unknowns, covariance, freedom, _by_limbs(unknowns, inverse, x), cost.most)
+        # what limbs as in the model would change: they take up errors of contacts, and mass of the trunk
+        limbs = unknowns.of_bodies.start + np.flatnonzero(~unknowns.bodies[:, 0].any(axis=1))
+        other = -inverse[:, limbs] @ np.linalg.solve(inverse[np.ix_(limbs, limbs)], x[limbs])
+        covariance = _widened(unknowns, covariance, freedom, other, cost.most)
     else:
         unknowns, x, given = unknowns.with_oddities(x)
         slopes = _slopes(simulated, moved, unknowns, x, replace(slopes, at=np.flatnonzero(given)[slopes.at]))
         more = _Cost(unknowns, windows, x, error)
         wider, pull, *_ = more.normal(x, moved, slopes)
         shift = np.linalg.solve(wider, pull)
-        every = more.alike * np.linalg.inv(wider) + np.outer(shift, shift)
-        covariance = every[np.ix_(given, given)] + by_step
+        covariance = (more.alike * np.linalg.inv(wider) + np.outer(shift, shift))[np.ix_(given, given)] + by_step
     return Shown(covariance, -scores / curvature, curvature, correction)
-
-
-def _by_limbs(unknowns: Unknowns, inverse, x) -> np.ndarray:
-    """(p,) what limbs as in the model would change: they take up errors of contacts, and mass of the trunk."""
-    limbs = unknowns.of_bodies.start + np.flatnonzero(~unknowns.bodies[:, 0].any(axis=1))
-    return -inverse[:, limbs] @ np.linalg.solve(inverse[np.ix_(limbs, limbs)], x[limbs])
 
 
 def _widened(unknowns: Unknowns, covariance, freedom, other, most) -> np.ndarray:
