@@ -16,6 +16,7 @@ SAME = 1e-6  # of files, which often keep six digits, and of differences that no
 SEED = 20260103  # of states that any other would do for
 STEPS = 100  # of an iteration that converges long before
 SURE = 4.0  # standard deviations that chance does not reach: in one of 16,000 cases
+NOTICED = 0.02  # of the largest torque, that a joint's counts for
 FALSE_ALARM = 0.05  # probability of any in a whole run
 ROUNDS = 10  # of alternations, of which two or three are usual
 

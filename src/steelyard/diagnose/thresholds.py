@@ -8,4 +8,5 @@ NOISE = 1.5  # times as long as noise that a residual may stay alike to be calle
 UNPHYSICAL = 1.0  # nats a sample by which a fit free of physics is better, above which something is wrong
 RANK = 1e-7  # of the largest singular value at unit columns: what is smaller no sample shows
 POOR = 0.1  # share of the torque that a posterior leaves, above which gross mistakes are looked for
+ALL = 0.05  # share of the torque that the given links alone may leave where they explain it, by noise of positions
 OTHER = 1.0  # lambda of a link, below which its second moments differ from the file's by their own size

@@ -11,11 +11,11 @@ from steelyard.fit.thresholds import THRESHOLDS
 from steelyard.inertia import cones, from_com_inertia, pseudo
 from steelyard.information import Information
 from steelyard.model import Robot
+from steelyard.numbers import NOTICED
 from steelyard.terms import stated_values
 
 NOMINAL_LINK = (1.0, 0.1)  # kg and m, mass and radius of gyration of a body nothing is known of
 EFFECT_SPREAD = THRESHOLDS.effect_spread
-LEAST = 0.02  # of the largest torque, that a joint's counts for
 NOMINAL_ROTOR = (0.5, 0.02)  # kg and m, the same for the rotor of a motor
 TRIANGLES = cones.units(4)  # (10, 4, 4) orthonormal symmetric matrices
 
@@ -159,7 +159,7 @@ def effect_pull(info: Information, weight: float) -> np.ndarray:
 
 def noticed(rms) -> np.ndarray:
     """RMS torques (k,), each at least the share of the largest that a joint counts for."""
-    return np.maximum(rms, max(LEAST * rms.max(initial=0.0), np.finfo(float).tiny))
+    return np.maximum(rms, max(NOTICED * rms.max(initial=0.0), np.finfo(float).tiny))
 
 
 def degree_torques(info: Information) -> np.ndarray:

@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from steelyard.errors import LogError
 from steelyard.log.findings import Finding, warning
 from steelyard.log.log import Log
+from steelyard.numbers import NOTICED
 
 SATURATED = 0.01  # share of samples at exactly the largest or smallest torque above which a channel counts as clipped
 
 HANGS = 0.05  # of its mean, that a torque changes by which stands still
-COARSE = 0.02  # of the largest torque: larger steps are those of a drive that is switched
 BOTH_WAYS, MOVES = 0.1, 0.1  # share of the samples in which a joint moves either way, and rad or m that it does
 
 
@@ -55,11 +55,12 @@ def hanging(log: Log) -> NDArray[np.bool_]:
 
 
 def coarse(log: Log) -> NDArray[np.bool_]:
-    """(nv,) whether the torque of a joint is never more than one of the steps in which it is told."""
+    """(nv,) whether the torque of a joint is never more than one of the steps in which it is told, and these are no
+    steps of a drive that is switched."""
     (tau,) = log.require("tau")
     size = np.abs(tau).max(axis=0)
     steps = [np.diff(np.unique(x)).min(initial=np.inf) for x in tau.T]
-    return (size > 0) & (size <= steps) & (size < COARSE * size.max(initial=0.0))
+    return (size > 0) & (size <= steps) & (size < NOTICED * size.max(initial=0.0))
 
 
 def hanging_torques(log: Log) -> Iterator[Finding]:

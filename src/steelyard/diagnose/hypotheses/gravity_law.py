@@ -11,7 +11,7 @@ from steelyard.diagnose.added_columns import persistence
 from steelyard.diagnose.case import Case
 from steelyard.diagnose.faults import Fault, fault
 from steelyard.diagnose.hypotheses.gravity_compensated import static_rows
-from steelyard.diagnose.thresholds import RANK
+from steelyard.diagnose.thresholds import ALL, RANK
 from steelyard.fit.qr import span
 from steelyard.terms import TERMS
 
@@ -20,7 +20,6 @@ MOST = 0.4  # of the inertia of the given links that their torques may hold: no 
 DEVIATIONS = 3.0  # by which it must be less
 SURE = 0.1  # standard deviation of a share, up to which it counts
 LEAST = 0.5  # of the torques' energy in joints whose share is sure, at least
-EXPLAINED = 0.05  # share of the torque that gravity and friction may leave
 UNIT = 2.0  # times the gravity of the given links, from which on torques are in another unit, and inertia with them
 
 
@@ -36,7 +35,7 @@ def find(case: Case) -> Fault | None:
     error = case.share(left)
     weight = (case.regression.still.torque(case.robot).T * case.regression.believed)[sure]
     scale = float(np.sum(weight * case.target[sure]) / np.sum(weight**2))
-    if error > EXPLAINED or not 1 / UNIT < scale < UNIT:
+    if error > ALL or not 1 / UNIT < scale < UNIT:
         return None
     most = float(np.abs(share[sure]).max())
     return fault(

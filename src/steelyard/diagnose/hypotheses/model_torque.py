@@ -7,8 +7,8 @@ import numpy as np
 from steelyard.diagnose.case import Case
 from steelyard.diagnose.faults import Fault, fault
 from steelyard.diagnose.given_links import GivenLinks
+from steelyard.diagnose.thresholds import ALL
 
-EXPLAINED = 0.05  # share of the torque that the given links alone may leave, by noise of positions
 DRIVES = 0.01  # share of a joint's torque that friction and armature may make up; of real joints they make up more
 
 
@@ -19,7 +19,7 @@ def found(case: Case) -> Iterator[Fault]:
     given = GivenLinks(case)
     bare = np.sum((case.target - given.torque) ** 2, axis=1)
     drives = np.sqrt(np.maximum(case.shares(bare) ** 2 - case.shares(given.energy) ** 2, 0.0))[list(case.dofs)]
-    if case.share(bare) > EXPLAINED or drives.max() > DRIVES:
+    if case.share(bare) > ALL or drives.max() > DRIVES:
         return
     yield fault(
         "model_torque",
