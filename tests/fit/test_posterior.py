@@ -299,7 +299,9 @@ def test_noise_that_the_fit_took_is_counted_as_noise():
         true, naive = (
             np.mean([_independent(x) for x in lagged_products(each - each.mean(axis=0)).T]) for each in (noise, left)
         )
-        ratios.append((naive / true, independent_share(estimate, [log], weighted=False) / true))
+        seen, sure = independent_share(estimate, [log], weighted=False)
+        assert seen == pytest.approx(naive, rel=0.05)
+        ratios.append((seen / true, sure / true))
     naive, ours = np.exp(np.mean(np.log(ratios), axis=0))
     assert naive > 1.1 and abs(np.log(ours)) < np.log(naive) / 2
 

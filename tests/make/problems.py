@@ -74,6 +74,6 @@ def cvxpy_solution(info, noise, theta0, weight):
         if term != "offset":
             constraints.append(x[layout.term(term)] >= 0)
     cp.Problem(cp.Minimize(cost), constraints).solve(
-        solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10
+        solver="CLARABEL", tol_gap_abs=1e-9, tol_gap_rel=1e-9, tol_feas=1e-9
     )
     return x.value

@@ -59,7 +59,8 @@ class PosteriorProblem:
     """Sums and priors.
 
     info: in base columns. theta0: (nb, 10). middle, unit: (p,) prior means, and deviations at scales of one. groups: of
-    the columns beside the links that share a scale. share: of the samples that are independent. start: (p,) where all
+    the columns beside the links that share a scale. shares: of the samples that are independent, in the fit and in what
+    is promised. start: (p,) where all
     unknowns are zero. equal: (m, p) rows of what is known exactly, which hold there. pinned: columns that are zero, as
     they cannot be negative.
     """
@@ -69,10 +70,14 @@ class PosteriorProblem:
     middle: np.ndarray
     unit: np.ndarray
     groups: tuple[Group, ...]
-    share: float
+    shares: tuple[float, float]
     start: np.ndarray
     equal: np.ndarray
     pinned: tuple[int, ...] = ()
+
+    @property
+    def share(self) -> float:
+        return self.shares[0]
 
     @property
     def links(self) -> int:
@@ -144,9 +149,9 @@ class PosteriorProblem:
         edges = np.cumsum([0, *map(len, tiles)])
         return np.concatenate(tiles), edges, Gss, Gls, Gll, bs, bl, info.residual_energy(base)
 
-    def held(self, middle, pinned: tuple[int, ...]) -> "PosteriorProblem":
-        """The same with other prior means and pinned columns; sums stay as they are."""
-        found = replace(self, middle=middle, pinned=pinned)
+    def held(self, **changes) -> "PosteriorProblem":
+        """The same with other prior means (middle), pinned columns or shares; sums stay as they are."""
+        found = replace(self, **changes)
         vars(found).update({name: getattr(self, name) for name in ("local", "shared", "free", "sums")})
         return found
 
@@ -192,9 +197,10 @@ class PosteriorForm:
         return self.problem.share * np.exp(-2 * self.scales.noise)
 
     def promised(self, largest: float) -> "PosteriorForm":
-        """The same where no link of a file is believed beyond a lambda, and no column is held at its bound."""
+        """The same where no link of a file is believed beyond a lambda, no column is held at its bound, and samples are
+        as independent as the noise."""
         scales = replace(self.scales, links=np.minimum(self.scales.links, np.log(largest)))
-        return form(self.problem.held(self.problem.middle, ()), scales, self.x)
+        return form(self.problem.held(pinned=(), shares=(self.problem.shares[1],) * 2), scales, self.x)
 
     @cached_property
     def root(self) -> np.ndarray:
@@ -269,9 +275,9 @@ def _by_core(
 ) -> PosteriorForm:
     """The best form after so many steps at most of scales and x together, and then of x alone. Raises FitError."""
     (g, m), s, nb = problem.local.shape, len(problem.shared), len(problem.theta0)
-    scales = nb + len(problem.groups)
+    k = nb + len(problem.groups)
     begun = np.array([np.concatenate([each.links, each.groups, each.noise, x]) for each in starts])
-    shapes = ((nb, 10, 10), (s, s), (g, m, s), (g, m, m), (s,), (scales, scales), (1,))
+    shapes = ((nb, 10, 10), (s, s), (g, m, s), (g, m, m), (s,), (k, k), (1,))
     found = [np.zeros(shape) for shape in shapes]
     rules = [TIGHTNESS, APART, TOGETHER, SETTLED, LONGEST, ARRIVED, NEAR, JITTER, NOTHING, SAME]
     if not require_core().evidence(
@@ -289,4 +295,6 @@ def _by_core(
     ):
         raise FitError("The sums have no posterior, as they are not finite or not positive.")
     links, groups, noise, x = np.split(begun[0], np.cumsum([nb, len(problem.groups), g]))
-    return PosteriorForm(problem, Scales(links, groups, noise), x, *found[:-1], float(found[-1][0]))
+    prior, C, gain, inverse, slope, curvature, evidence = found
+    scales = Scales(links, groups, noise)
+    return PosteriorForm(problem, scales, x, prior, C, gain, inverse, slope, curvature, float(evidence[0]))

@@ -42,14 +42,20 @@ PINNINGS = 4  # rounds in which parameters that cannot be negative are held at z
 
 
 def posterior(
-    info: Information, *, prior=None, share: float | None = None, near: Estimate | None = None, **known
+    info: Information,
+    *,
+    prior=None,
+    share: float | tuple[float, float] | None = None,
+    near: Estimate | None = None,
+    **known,
 ) -> Estimate:
     """Links, friction and mistakes of a log as data and model have them together.
 
     Args:
         info: sums of `accumulate`, whose default columns are those of this model.
         prior: a Robot or (nb, 10) array, by default the model's own values; repaired where it is not consistent.
-        share: of the samples that are independent, at most what the bandwidth in the Information says, the default.
+        share: of the samples that are independent, at most what the bandwidth in the Information says, the default. Two
+            are those of the fit and of what is promised.
         near: an estimate of the same columns, whose scales are close.
         known: what is known of bodies exactly: within, centers, masses, fixed, tied, bounds as of `fit.consistent`.
 
@@ -82,22 +88,24 @@ def optimum(
     told = told or Known(within=CONSISTENT).of_model(info)
     knowledge = knowledge_of_bodies(info.robot, info.layout, told)
     knowledge = replace(knowledge, lower_bounds=effect_bounds(info.layout, told.bounds or {})[0])
-    share, silent = info.independence if share is None else share, ratios(info)
+    shares, silent = tuple(np.broadcast_to(info.independence if share is None else share, 2).tolist()), ratios(info)
     if silent.groups.any():
         silent = ratios_about(info, info.basis.regroup(_middle(info, knowledge)))
-    found = _found(silent.of(info), told, knowledge, share, near)
+    found = _found(silent.of(info), told, knowledge, shares, near)
     for _ in range(ROUNDS if silent.groups.any() else 0):
         following = silent.after(info, info.basis.regroup(found.x))
         if following is None:
             break
         silent = following
-        found = _found(silent.of(info), told, knowledge, share, near)
+        found = _found(silent.of(info), told, knowledge, shares, near)
     return found, knowledge, silent
 
 
-def _found(info: Information, told: Known, knowledge: Knowledge, share: float, near: Estimate | None) -> PosteriorForm:
+def _found(
+    info: Information, told: Known, knowledge: Knowledge, shares: tuple[float, float], near: Estimate | None
+) -> PosteriorForm:
     """The optimum at the scales of most evidence."""
-    problem = _problem(info, told, knowledge, share)
+    problem = _problem(info, told, knowledge, shares)
     return _bounded(problem, knowledge.lower_bounds, _starts(problem, near))
 
 
@@ -108,7 +116,7 @@ def _middle(info: Information, knowledge: Knowledge) -> np.ndarray:
     return middle
 
 
-def _problem(info: Information, told: Known, knowledge: Knowledge, share: float) -> PosteriorProblem:
+def _problem(info: Information, told: Known, knowledge: Knowledge, shares: tuple[float, float]) -> PosteriorProblem:
     """Priors of all columns, and what is known exactly."""
     layout, middle = info.layout, _middle(info, knowledge)
     facts = _facts(knowledge)
@@ -117,7 +125,7 @@ def _problem(info: Information, told: Known, knowledge: Knowledge, share: float)
         start = middle.copy()
         start[layout.in_plain] = consistent(info.plain, told).parameters
         equal = np.concatenate([equal, *(each.A for each in facts if each.equality)])
-    return PosteriorProblem(info, knowledge.prior, middle, *_sizes(info), share, start, equal)
+    return PosteriorProblem(info, knowledge.prior, middle, *_sizes(info), shares, start, equal)
 
 
 def _facts(knowledge: Knowledge) -> tuple:
@@ -189,7 +197,7 @@ def _bounded(problem: PosteriorProblem, lower, starts: Iterable[Scales]) -> Post
             break
         middle = problem.middle.copy()
         middle[fresh] = lower[fresh]
-        problem = problem.held(middle, (*problem.pinned, *fresh.tolist()))
+        problem = problem.held(middle=middle, pinned=(*problem.pinned, *fresh.tolist()))
         untold = [{*problem.pinned}.issuperset(group.columns.tolist()) for group in problem.groups]
         groups = np.where(untold, [group.mean for group in problem.groups], found.scales.groups)
         scales = replace(found.scales, groups=groups)

@@ -14,6 +14,7 @@ import numpy as np
 
 from steelyard.cards import Card
 from steelyard.fit.estimate import Estimate
+from steelyard.fit.evidence import PosteriorForm
 from steelyard.fit.posterior import VOUCHED
 from steelyard.information import Information, accumulate
 from steelyard.log import Log
@@ -52,21 +53,21 @@ def generalization(
 ) -> Generalization:
     """How well a posterior predicts samples that it has not seen, of `held_out`. blocks: of the samples that were
     fitted, in order of time, by log (see `accumulate_blocks`)."""
-    weight = estimate.require_weighed().weight
+    form = estimate.require_weighed().promised(VOUCHED)
     parts = {name: reduce(add, part).base for name, part in _parts(blocks).items()}
     parts = {name: part for name, part in parts.items() if part.counts.any()}  # where all was left out is nothing
     own = reduce(add, parts.values())
     return Generalization(
         fitted=_share(own, own.residual_energy(estimate.base)),
         held_out=_predicted("held-out samples", held_out.base, estimate.base, estimate.covariance, estimate.noise),
-        parts=tuple(_from_rest(estimate, weight, own, name, part) for name, part in parts.items() if len(parts) > 1),
+        parts=tuple(_from_rest(estimate, form, own, name, part) for name, part in parts.items() if len(parts) > 1),
     )
 
 
-def _from_rest(estimate: Estimate, weight, own: Information, name: str, part: Information) -> Prediction:
+def _from_rest(estimate: Estimate, form: PosteriorForm, own: Information, name: str, part: Information) -> Prediction:
     """A part of the samples predicted from the others, at the scales of all: `A - G` is their precision. The noise is
     that of the others, as a part that disagrees adds to that of all."""
-    spread = part.basis.regroup(estimate.require_weighed().promised(VOUCHED).root.T)
+    spread, weight = part.basis.regroup(form.root.T), form.weight
     C, G = spread.T @ spread, part.squares.weighted(weight)
     left = np.eye(len(C)) - C @ G
     rest = np.linalg.lstsq(left, np.column_stack([C, C @ (weight @ part.moment - G @ estimate.base)]))[0]

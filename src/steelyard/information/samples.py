@@ -1,5 +1,6 @@
 """What needs the samples of a log: residuals, products with other motion, weights near standstill."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +10,7 @@ from steelyard.errors import FitError, LogError, OptionError
 from steelyard.information.contact_rows import explained_torque, require_usable, without_forces
 from steelyard.information.gram import Squares
 from steelyard.information.regression_rows import (
+    TreeColumns,
     channels_of,
     chunk_rows,
     direction_of,
@@ -32,20 +34,47 @@ def residuals(info: Information, log: Log, base) -> np.ndarray:
 
     info: names the robot, its columns and their options; its sums are not used. Raises LogError for missing channels.
     """
-    robot, layout = info.robot, info.layout
+    robot, values = _robot(info), _raw(info).values(base)
+    result = np.empty((len(log), robot.nv))
+    for part, dof, places, y, left in _rows(info, log):
+        result[part, dof] = left - values[places] @ y
+    return without_forces(robot, log, result, contacts=info.contacts, row_weights=info.projection)
+
+
+def torque_spread(info: Information, log: Log, root) -> list[np.ndarray]:
+    """Of each degree (n, k) torques whose products add up to the covariance of its torque. root: (r, s) of the
+    covariance of base parameters; the rest as of `residuals`, contacts left aside."""
+    values, found = _raw(info).values(root), {}
+    for part, dof, places, y, _ in _rows(info, log):
+        if dof not in found:
+            own = np.transpose(np.linalg.qr(values[places].T, mode="r"))
+            found[dof] = own, np.empty((len(log), own.shape[1]))
+        found[dof][1][part] = y.T @ found[dof][0]
+    return [found[dof][1] for dof in range(len(found))]
+
+
+def _robot(info: Information) -> Robot:
+    robot = info.robot
     require_tree(robot, "Residuals of a log")
     if robot is None or info.group_names != robot.dof_names:
         raise FitError("This Information does not hold joint torques of a robot, so a log has no residuals of it.")
-    raw = raw_columns(robot, layout, info.basis.columns)
-    rows, values = rows_of(raw.robot, raw.layout, raw.columns), raw.values(base)
-    q, v, a, tau = channels_of(robot, log, ("q", "v", "a", "tau"))
-    channels = (q, v, a, tau, direction_of(log, info.coulomb_width, layout))
-    result = np.empty((len(log), robot.nv))
+    return robot
+
+
+def _raw(info: Information) -> TreeColumns:
+    return raw_columns(_robot(info), info.layout, info.basis.columns)
+
+
+def _rows(info: Information, log: Log) -> Iterator[tuple]:
+    """Samples (a slice), degree, places among the raw columns, columns (k, n) and torque (n,) of each row in turn."""
+    raw, width = _raw(info), info.coulomb_width
+    rows = rows_of(raw.robot, raw.layout, raw.columns)
+    channels = (*channels_of(_robot(info), log, ("q", "v", "a", "tau")), direction_of(log, width, info.layout))
     for start in range(0, len(log), CHUNK):
-        chunk = tuple(np.ascontiguousarray(x[start : start + CHUNK].T) for x in channels)
-        for dof, (y, left) in enumerate(chunk_rows(raw.robot, raw.layout, info.coulomb_width, rows, chunk)):
-            result[start : start + CHUNK, dof] = left - values[rows[dof].places] @ y
-    return without_forces(robot, log, result, contacts=info.contacts, row_weights=info.projection)
+        part = slice(start, start + CHUNK)
+        chunk = tuple(np.ascontiguousarray(x[part].T) for x in channels)
+        for dof, (y, left) in enumerate(chunk_rows(raw.robot, raw.layout, width, rows, chunk)):
+            yield part, dof, rows[dof].places, y, left
 
 
 @dataclass(frozen=True, eq=False)

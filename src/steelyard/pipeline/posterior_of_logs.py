@@ -5,8 +5,8 @@ better.
 
 The share of samples that are independent follows from the residual: 1 / its integrated autocorrelation, over a window
 of five times itself (Sokal 1997). Without it the evidence believes ten to thirty times too much. A fit takes slow parts
-of the noise from its residual, which then seems four times as independent in a log of a few seconds: the posterior of
-the torque, which is added, has as much (a step of expectation and maximisation for the noise).
+of the noise from its residual, which then seems up to four times as independent as the noise: in what is promised, the
+spread of the posterior's torque, which has as much, is added (a step of expectation and maximisation for the noise).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +24,7 @@ from steelyard.errors import SteelyardError
 from steelyard.fit import Estimate, validate
 from steelyard.information import Information, accumulate, reversal_weights
 from steelyard.information.accumulation import Columns, collected, specified
-from steelyard.information.samples import residuals
+from steelyard.information.samples import torque_spread
 from steelyard.log import Log
 from steelyard.log.decimate import lagged_products, thinning_of
 from steelyard.model import Robot
@@ -33,7 +33,6 @@ ROUNDS = 4  # at most, each about the links of the one before
 SETTLED = 0.3  # deviations of the noise, by which torques of two rounds differ, below which the last one stays
 BLOCKS = 8  # of a log, whose quarters are predicted from one another
 WINDOW = 5.0  # times of correlation, over which it is summed
-DRAWS = 4  # of the posterior: its mean square then has a tenth of error, over the joints of an arm
 Fit = Callable[..., Estimate]
 
 
@@ -53,9 +52,8 @@ def posterior_of(
 
     blocks = summed(robot if near is None else robot.with_inertias(near.theta))
     estimate = fit(reduce(add, [each for own in blocks for each in own]), prior=robot, near=near)
-    share = independent_share(estimate, logs, weighted="sample_weights" in options)
     for _ in range(ROUNDS - 1):
-        before = estimate
+        before, share = estimate, independent_share(estimate, logs, weighted="sample_weights" in options)
         blocks = summed(robot.with_inertias(before.theta))
         estimate = fit(reduce(add, [each for own in blocks for each in own]), prior=robot, share=share, near=before)
         if _moved(before, estimate) < SETTLED:
@@ -71,7 +69,7 @@ def everything(
     about = total.robot
     assert about is not None, "sums of logs have a robot"
     more = [accumulate(about, log[:: thinning_of(log)], **options) for log in others if len(log)]
-    return fit(reduce(add, more, total), prior=robot, share=estimate.require_weighed().problem.share, near=estimate)
+    return fit(reduce(add, more, total), prior=robot, share=estimate.require_weighed().problem.shares, near=estimate)
 
 
 def _moved(before: Estimate, after: Estimate) -> float:
@@ -81,23 +79,26 @@ def _moved(before: Estimate, after: Estimate) -> float:
     return float(np.max(np.sqrt(np.maximum(energy, 0.0) / np.maximum(info.counts, 1)) / after.noise, initial=0.0))
 
 
-def independent_share(estimate: Estimate, logs: Sequence[Log], *, weighted: bool = True) -> float:
-    """Share of the samples of logs that count as independent, by the residual of an estimate and what the fit took from
-    it: mean over joints and logs. weighted: whether samples near standstill count less, as they did in the fit."""
+def independent_share(estimate: Estimate, logs: Sequence[Log], *, weighted: bool = True) -> tuple[float, float]:
+    """Share of the samples of logs that count as independent, by the residual of an estimate, and by it and what the
+    fit took from the noise: means over joints and logs. weighted: whether samples near standstill count less, as they
+    did in the fit."""
     robot, info, shares, counts = estimate.require_robot(), estimate.require_weighed().problem.info, [], []
-    root = info.basis.regroup(estimate.require_weighed().root.T)
-    steps = np.random.default_rng(0).standard_normal((0 if robot.loops else DRAWS, len(root))) @ root
+    root = info.basis.regroup(estimate.require_weighed().root.T).T
     for log in logs:
-        left = validate(estimate, log).error if robot.loops else residuals(info, log, estimate.base)
-        weight = np.ones(1) if log.weights is None else log.weights
+        left = validate(estimate, log).error
+        weight = np.ones_like(left) if log.weights is None else log.weights
         if weighted and not robot.loops:
             weight = weight * reversal_weights(robot, log)
-        products = lagged_products(np.sqrt(weight) * (left - left.mean(axis=0)))
-        for step in steps:
-            products += lagged_products(np.sqrt(weight / DRAWS) * (residuals(info, log, estimate.base + step) - left))
-        shares.append(np.mean([_independent(x) for x in products.T if x.any()] or [1.0]))
+        left = np.sqrt(weight) * left
+        seen = lagged_products(left - left.mean(axis=0))
+        whole = seen.copy()
+        for dof, spread in enumerate([] if robot.loops or log.contacts else torque_spread(info, log, root)):
+            whole[:, dof] += lagged_products(np.sqrt(weight[:, dof, None]) * spread).sum(axis=1)
+        shares.append([np.mean([_independent(x) for x in each.T if x.any()] or [1.0]) for each in (seen, whole)])
         counts.append(len(log))
-    return float(np.average(shares, weights=counts))
+    share, sure = np.average(shares, axis=0, weights=counts).tolist()
+    return share, min(share, sure)
 
 
 def _independent(products) -> float:
