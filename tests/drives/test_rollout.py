@@ -189,22 +189,6 @@ def test_refinement_finds_the_drives_from_a_wrong_start(leg):
     assert deviation[:3].max() < 0.05
 
 
-def test_windows_begin_where_they_were_measured_however_wrong_the_model_is(leg):
-    """A dead band that no model has: what it makes of a window is one error, not as many as there are samples."""
-    truth = servos(leg, dead_band=np.ones(3), frictionloss=np.ones(3))
-    _, command = goals(leg, 10.0, seed=3)
-    dense = np.arange(0, 10.0, 0.005)
-    own = Recorded(dense, np.tile(command[0], (len(dense), 1)), command[(dense / SAMPLE + 1e-9).astype(int)])
-    for _ in range(3):  # the dead band is about where the robot was
-        whole = from_rest(own)
-        q = moved(Simulation(leg, STEP), whole, truth)[0, : len(dense)]
-        own = replace(own, q=np.round(q / TICK) * TICK)
-    windows, simulation = windows_of([own], STEP, 0.5), Simulation(leg, STEP)
-    found = refine(Simulated(simulation, windows, simulation, windows), drives_alone(leg, servos(leg), windows))
-    assert found.rms[-1] > 3 * TICK  # it is wrong
-    assert np.sqrt(np.mean((found.moved / windows.spread) ** 2, axis=(1, 2))).max() < 1.0
-
-
 def test_the_scale_is_not_known_without_a_gain_or_a_mass(leg):
     """Everything times two moves alike: the intervals of gain, friction and masses say so."""
     own = recorded(leg, servos(leg), seed=5)

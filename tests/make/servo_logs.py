@@ -158,7 +158,7 @@ def servo_log(
     """
     t, command = goals(robot, duration, seed)
     bounds = robot.lower, robot.upper
-    middle = np.mean(np.where(np.isfinite(bounds).all(axis=0), bounds, 0.0), axis=0)
+    middle = np.where(np.isfinite(bounds).all(axis=0), np.mean(bounds, axis=0), 0.0)
     command, tick = middle + size * command, size * TICK
     spec = mujoco.MjSpec.from_string(mjcf_text(robot))
     for j, joint in enumerate(spec.joints):

@@ -416,29 +416,24 @@ def draws(fit: MotionFit, count: int, seed: int = 0) -> dict[str, np.ndarray]:
 
 
 def _borne_out(fit: MotionFit, x, rng) -> list[DriveArrays]:
-    """Drives of samples (n, p) of the coordinates. Those that windows of the fit may rule out, as these differ, are
-    drawn anew between them and it (shrinking of slice sampling, Neal 2003); with friction under load, none."""
+    """Drives of samples (n, p) of the coordinates. Those that windows of the fit may rule out, by how unlike windows
+    are, are drawn anew between them and it (the shrinking of slice sampling, Neal 2003). Friction under load, simulated
+    in short pieces for each sample, would take minutes: it is not tried."""
     unknowns, mean, own = fit.refined.unknowns, fit.refined.x, fit.windows
     step = max(own.step, STEP)
     simulation = Simulation(fit.robot, step, centred=True)
     windows = replace(own.begun(fit.refined.moved), step=step, steps=int(np.ceil(own.steps * own.step / step)))
     windows = windows[:: max(1, 2 * len(windows) // FEW)]
-    parts = [windows[k::every] for every in [round(len(windows) ** 0.5)] for k in range(every)]
 
-    def squares(drives: Sequence[DriveArrays], part: Windows) -> np.ndarray:
-        errors = errors_of(simulation, [part], drives)
-        return np.array([part.sums(np.sum(e**2, axis=1)) for e in errors]).reshape(-1, len(part))
+    def squares(drives: Sequence[DriveArrays]) -> np.ndarray:
+        return np.array([windows.sums(np.sum(e**2, axis=1)) for e in errors_of(simulation, [windows], drives)])
 
-    least = np.hstack([squares([fit.drives], part)[0] for part in parts])
-    found, most = [unknowns.at(unknowns.within(each)) for each in x], RULED_OUT**2 * least.sum()
+    least, found = squares([fit.drives])[0], [unknowns.at(unknowns.within(each)) for each in x]
     left = np.arange(0 if fit.drives.loaded.any() else len(x))
     for _ in range(ROUNDS):
-        errors, open_ends = np.zeros((len(left), 0)), np.arange(len(left))
-        for part in parts:  # the errors of some windows rule most of them out
-            more = np.full((len(left), len(part)), most)
-            more[open_ends] = squares([found[left[k]] for k in open_ends], part)
-            errors = np.hstack([errors, more])
-            open_ends = open_ends[errors[open_ends].sum(axis=1) < most]
+        if not len(left):
+            return found
+        errors = squares([found[k] for k in left])
         ratio = errors.sum(axis=1) / least.sum()
         deviation = np.sqrt(len(windows)) * np.std(errors - ratio[:, None] * least, axis=1) / least.sum()
         left = left[~(ratio + ndtri(UPPER) * deviation < RULED_OUT**2)]

@@ -7,7 +7,7 @@ begin where their own samples say, as far as the smoothed state leaves that open
 
 from collections.abc import Callable, Iterator
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -23,7 +23,7 @@ from steelyard.spatial import TWIST
 STEPS, LAST = 12, 5  # of a search, and of what follows it
 WALKED, SLOPES = 30, 4  # steps of walks, and how often derivatives are taken, which are dear
 STALE = 0.1  # of the cost, below which a step along derivatives from elsewhere makes new ones worth it
-PRIOR = 30.0  # samples of walks that the prior counts as much as
+PRIOR = 30.0  # samples that the prior counts as much as
 SETTLED = 0.002  # relative change of the cost
 ENDED = 0.1  # of the cost of a step of a standard deviation
 STANDING = 0.2  # of the root mean square, that the typical error is at least: most samples may be of joints that stand
@@ -68,7 +68,7 @@ def refine(
     """Drives of less error over windows, or the given ones where there are none near. begun: where coarse steps ended;
     near: (p,) where to begin, if it is not where the prior is."""
     windows = simulated.windows
-    coarse, damping, slopes, known = begun is None and not windows.walking, FIRST, None, None
+    coarse, damping, slopes = begun is None and not windows.walking, FIRST, None
     if begun is None:
         x = unknowns.within(unknowns.start if near is None else near)
         moved, rms, most = np.zeros((2, *windows.v.shape)), [], STEPS
@@ -76,6 +76,7 @@ def refine(
         x, moved, rms, most = begun.x, begun.moved, [*begun.rms], LAST
     (error,) = simulated.errors([moved], [unknowns.at(x)])
     most, left = (WALKED, SLOPES) if windows.walking else (most, most)
+    starts = None
     for step in range(most):
         if progress:
             progress(step / most)
@@ -83,9 +84,8 @@ def refine(
         cost = _Cost(unknowns, windows, x, error)
         fresh = slopes is None
         if slopes is None:
-            slopes, left = _slopes(simulated, moved, unknowns, x, known), left - 1
-            if windows.walking:  # next to the same elsewhere
-                known = replace(slopes, values=slopes.values[:0], at=slopes.at[:0])
+            slopes, left = _slopes(simulated, moved, unknowns, x, starts=starts), left - 1
+            starts = slopes.starts if windows.walking else None  # next to the same elsewhere
         before, start, better = cost.value(x, moved, error), (x, moved), 0.0
         while better <= 0 and damping < LARGEST:
             tried = [cost.step(*start, slopes, factor * damping) for factor in DAMPINGS]
@@ -125,10 +125,9 @@ class Shown:
 
 
 def shown_by(simulated: Simulated, refined: Refined) -> Shown:
-    """Covariance of the coordinates: of a linear Gaussian posterior together with what robots have and models do not
-    (Kennedy and O'Hagan 2001), how far its mean is from what was found, and what a step changes, as long logs leave
-    less than what simulators differ by: armatures by half a step times the damping, delays by half a step. Of walks,
-    what leaving out one window after the other changes (jackknife, Bell and McCaffrey 2002), and the prior."""
+    """Covariance of the coordinates: that of `_posterior`, and what a step changes, as long logs leave less than what
+    simulators differ by: armatures by half a step times the damping, delays by half a step. Of walks, what leaving out
+    one window after the other changes (jackknife of clusters, Bell and McCaffrey 2002), and the prior."""
     unknowns, x, windows = refined.unknowns, refined.x, simulated.windows
     (error,) = simulated.errors([refined.moved], [unknowns.at(x)])
     slopes = refined.slopes or _slopes(simulated, refined.moved, unknowns, x)
@@ -164,18 +163,33 @@ def shown_by(simulated: Simulated, refined: Refined) -> Shown:
         freedom = np.maximum(np.sum(without**2, axis=0) ** 2 / fourth, 1.0)  # Satterthwaite's
         # what prior and steps add has no such freedom (Welch and Satterthwaite)
         freedom *= np.minimum(np.diag(covariance) / np.maximum(np.diag(spread), np.finfo(float).tiny), FALLEN) ** 2
-        # what limbs as in the model would change: they take up errors of contacts, and mass of the trunk
-        limbs = unknowns.of_bodies.start + np.flatnonzero(~unknowns.bodies[:, 0].any(axis=1))
-        other = -inverse[:, limbs] @ np.linalg.solve(inverse[np.ix_(limbs, limbs)], x[limbs])
-        covariance = _widened(unknowns, covariance, freedom, other, cost.most)
+        covariance = _widened(unknowns, covariance, freedom, _by_limbs(unknowns, inverse, x), cost.most)
     else:
-        unknowns, x, given = unknowns.with_oddities(x)
-        slopes = _slopes(simulated, moved, unknowns, x, replace(slopes, at=np.flatnonzero(given)[slopes.at]))
-        more = _Cost(unknowns, windows, x, error)
-        wider, pull, *_ = more.normal(x, moved, slopes)
-        shift = np.linalg.solve(wider, pull)
-        covariance = (more.alike * np.linalg.inv(wider) + np.outer(shift, shift))[np.ix_(given, given)] + by_step
+        covariance = _posterior(simulated, refined, error) + by_step
     return Shown(covariance, -scores / curvature, curvature, correction)
+
+
+def _posterior(simulated: Simulated, refined: Refined, error) -> np.ndarray:
+    """(p, p) covariance of the true coordinates about those that were found: of a linear Gaussian posterior together
+    with what robots have and models do not (Kennedy and O'Hagan 2001: the discrepancy of a model), and how far its mean
+    is from them. Samples count as many as are independent, by the autocorrelation of what is left."""
+    unknowns, x, own = refined.unknowns.with_oddities(refined.x)
+    starts = None if refined.slopes is None else refined.slopes.starts
+    slopes = _slopes(simulated, refined.moved, unknowns, x, starts=starts)
+    cost = _Cost(unknowns, simulated.windows, x, error)
+    gram, pull, *_ = cost.normal(x, refined.moved, slopes)
+    left = np.sqrt(cost.weight) * cost.error
+    count = np.mean([1 / memory(autocorrelation(each)) for each in left.T]) / np.mean(left**2)
+    prior = cost.own / PRIOR
+    covariance = np.linalg.inv(count * (gram - cost.own) + prior)
+    shift = covariance @ (count * pull + (prior - count * cost.own) @ (x - cost.mean))
+    return (covariance + np.outer(shift, shift))[np.ix_(own, own)]
+
+
+def _by_limbs(unknowns: Unknowns, inverse, x) -> np.ndarray:
+    """(p,) what limbs as in the model would change: they take up errors of contacts, and mass of the trunk."""
+    limbs = unknowns.of_bodies.start + np.flatnonzero(~unknowns.bodies[:, 0].any(axis=1))
+    return -inverse[:, limbs] @ np.linalg.solve(inverse[np.ix_(limbs, limbs)], x[limbs])
 
 
 def _widened(unknowns: Unknowns, covariance, freedom, other, most) -> np.ndarray:
@@ -215,8 +229,7 @@ class _Slopes:
 class _Cost:
     """Huber's of errors about as large as the given ones, and the priors of coordinates and of where windows begin.
 
-    Errors count in what is typical of them, priors `alike` times: as many samples, by the autocorrelation of errors,
-    say the same. Rows (r, j) are those of every joint; of a walking robot, whose joints all
+    Errors count in what is typical of them. Rows (r, j) are those of every joint; of a walking robot, whose joints all
     move each other, those of all joints are one.
     """
 
@@ -235,15 +248,12 @@ class _Cost:
             self.typical[kind] = max(1.4826 * float(np.median(size)), most, 1e-9)
         self.error = self.rows(error)
         self.weight = np.minimum(1.0, OUTLIER / np.maximum(np.abs(self.error), 1e-300))
-        self.alike = PRIOR
+        self.own = PRIOR * np.linalg.inv(covariance)
         if self.walking:
             self.begin = windows.information.transpose(1, 2, 0)[..., None]
         else:
-            left = np.sqrt(self.weight) * self.error
-            self.alike = np.mean(left**2) / np.mean([1 / memory(autocorrelation(each)) for each in left.T])
             self.begin = np.zeros((2, 2, *windows.v.shape))
-            self.begin[[0, 1], [0, 1]] = self.alike / windows.spread**2
-        self.own = self.alike * np.linalg.inv(covariance)
+            self.begin[[0, 1], [0, 1]] = 1 / windows.spread**2
 
     def rows(self, errors) -> np.ndarray:
         """(..., r, j) of (..., m, nv)."""
@@ -325,25 +335,21 @@ class _Cost:
         return x + move, moved + begun
 
 
-def _slopes(simulated: Simulated, moved, unknowns: Unknowns, x, known: _Slopes | None = None) -> _Slopes:
-    """Derivatives of the errors. known: those that stay: by some coordinates, and by where windows begin."""
+def _slopes(simulated: Simulated, moved, unknowns: Unknowns, x, *, starts=None) -> _Slopes:
+    """Derivatives of the errors. starts: those by where windows begin, where they are known."""
     simulation, windows = simulated.simulation, simulated.windows
     changes = unknowns.changes(simulation.limbs)
-    if known is not None:
-        changes = [each for each in changes if not (known.at == each[1]).all(axis=1).any()]
     ends, aside = windows.spread.mean(axis=(1, 2)), np.eye(2)[:, :, None]
     if windows.walking:  # each on its own
         ends = np.minimum(NEARBY * windows.spread.mean(axis=1), np.array(FURTHEST)[:, None]).ravel()
         aside = np.eye(len(ends)).reshape(-1, 2, windows.nv)
-    begins = [moved + (end * one)[:, None] for end, one in zip(ends, aside, strict=True)] if known is None else []
+    begins = [moved + (end * one)[:, None] for end, one in zip(ends, aside, strict=True)] if starts is None else []
     here = unknowns.at(x)
     cases = [(moved, here), *((moved, unknowns.at(x + change)) for change, _ in changes)]
     cases += [(each, here) for each in begins]
     error, *found = errors_of(simulation, [windows.begun(each) for each, _ in cases], [drives for _, drives in cases])
     sizes = [change.max() for change, _ in changes]
     values = np.stack([(new - error) / size for new, size in zip(found, sizes, strict=False)])
-    at = np.stack([at for _, at in changes])
-    if known is not None:
-        return _Slopes(np.concatenate([known.values, values]), np.concatenate([known.at, at]), known.starts)
-    starts = np.stack([(new - error) / size for new, size in zip(found[len(changes) :], ends, strict=True)])
-    return _Slopes(values, at, starts)
+    if starts is None:
+        starts = np.stack([(new - error) / size for new, size in zip(found[len(changes) :], ends, strict=True)])
+    return _Slopes(values, np.stack([at for _, at in changes]), starts)

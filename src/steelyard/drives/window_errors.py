@@ -54,8 +54,8 @@ class Simulated:
 def errors_of(simulation: Simulation, windows: Sequence[Windows], drives: Sequence[DriveArrays]) -> list[np.ndarray]:
     """(m, nv) simulated minus measured positions of each of several sets of drives, as many at once as memory has room
     for. windows: of each set, alike but for where they begin; one for all."""
-    together, found = simulation.together(windows[0]), []
     windows = list(windows) * (len(drives) if len(windows) == 1 else 1)
+    together, found = simulation.together(windows[0]), []
     for first in range(0, len(drives), together):
         part, own = drives[first : first + together], windows[first : first + together]
         once = {id(each): own[0].driven(simulation, each) for each in {id(d): d for d in part}.values()}

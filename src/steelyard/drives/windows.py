@@ -134,7 +134,7 @@ class Windows:
     @property
     def goes(self) -> np.ndarray:
         """(m, nv) errors of a robot whose joints are where they are told to be, and whose base moves on."""
-        found = self.commanded - self._rows("joints")
+        found = self.commanded - self.joints
         found[:, : self.base] = self.idle[:, : self.base]
         return found
 
@@ -166,6 +166,11 @@ class Windows:
         return self._rows("q")
 
     @property
+    def joints(self) -> np.ndarray:
+        """(m, nv) positions of joints at the samples of all windows, zero in the place of a base."""
+        return self._rows("joints")
+
+    @property
     def commanded(self) -> np.ndarray:
         """(m, nv) commands at the samples of all windows."""
         return self._rows("command")
@@ -177,7 +182,7 @@ class Windows:
 
     def asked(self, drives: DriveArrays) -> np.ndarray:
         """(m, nv) what drives make their torque of, at the samples of all windows; zero where they are off."""
-        return (self.commanded - drives.follows_q * self._rows("joints")) * self.on
+        return (self.commanded - drives.follows_q * self.joints) * self.on
 
     @property
     def speeds(self) -> np.ndarray:

@@ -8,7 +8,6 @@ from operator import add
 from pathlib import Path
 
 import numpy as np
-from scipy.special import ndtri
 
 from steelyard.cards import Card
 from steelyard.decisions.rules import TORQUES
@@ -27,7 +26,6 @@ from steelyard.drives.held_out import (
     window_of,
 )
 from steelyard.drives.motion_fit import MotionFit, SearchEnd, Stated, draws, fit_motion, search
-from steelyard.drives.refinement import UPPER
 from steelyard.drives.simulation import Simulation, step_for, unbounded
 from steelyard.drives.window_errors import errors_of
 from steelyard.drives.windows import Recorded, stretches
@@ -174,12 +172,7 @@ def run_drives(
     if ground is not None and task.holds_floor:
         refined = replace(refined, floor=ground)
     motion, overlay = _judged(task, found.near.drives, found.start, test)
-    noted = [note for each in read for note in each.log.notes]
-    if free:
-        length = sum(own.t[-1] - own.t[0] for own in free)
-        noted.append(
-            f"Drives are off and joints swing freely for {length:.3g} s: fitted, too, as motion without drives."
-        )
+    noted = (note for each in read for note in each.log.notes)
     result = DriveResult(
         job=job,
         prior=robot,
@@ -195,7 +188,7 @@ def run_drives(
         held_out=tuple(test),
         overlay=overlay,
         findings=tuple(finding for each in read for finding in each.remaining),
-        notes=tuple(dict.fromkeys((*robot.notes, *beyond, *begun.said, *noted, *more, *chosen))),
+        notes=tuple(dict.fromkeys((*robot.notes, *beyond, *begun.said, *_swung(free), *noted, *more, *chosen))),
         log_names=tuple(Path(path).name for path in job.logs),
         window=window_of(robot),
     )
@@ -287,8 +280,7 @@ class _Task:
                 robot, with_friction(from_earlier(robot, arrays_of(robot, told), stated.known, self.run.job)), known
             )
             return search(robot, [given], stated, train, self.step, progress=progress), None, ()
-        within = [np.any([(each.log.t >= a.t[0]) & (each.log.t <= a.t[-1]) for a in train], axis=0) for each in read]
-        own = [replace(each, log=each.log[some]) for each, some in zip(read, within, strict=True)]
+        own = [replace(each, log=each.log[_within(each.log.t, train)]) for each in read]
         plan = self.run.plan([each for each in own if len(each.log)], self.drives).decided(TORQUES)
         # the consistent fit to torques: where the refinement begins (equation error)
         estimate = consistent(
@@ -339,18 +331,13 @@ def _by_speed(task: _Task, inputs: list[list[Prepared]], progress) -> tuple[_Fas
             own, *_ = replace(task, groups=groups).search(read, slow, free, progress, own)
             motion, _ = _judged(task, own.near.drives, None, fast)
             found.append(_Faster(own, Proven(motion, reached(slow), reached(fast)), fast, groups, read))
-    found.sort(key=lambda each: each.proven.error * (EVIDENCE if alike and not each.groups else 1.0))
-    best, *others = (next(each for each in found if each.read is read) for read in inputs)
-    for other in others:  # what robots are told is what moves their simulations
-        less = _squares(task, best) - _squares(task, other)
-        if less.mean() > ndtri(UPPER) * less.std() / np.sqrt(len(less)):
-            best = other
+    best = min(found, key=lambda each: each.proven.error * (EVIDENCE if alike and not each.groups else 1.0))
     rest = choices([_mrad(each.proven.error) for each in found if each is not best])
-    more = f" (error of faster motion {_mrad(best.proven.error)}, otherwise {rest})" if rest else ""
+    others = f" (error of faster motion {_mrad(best.proven.error)}, otherwise {rest})" if rest else ""
     notes = []
     if alike:
         names = "; ".join(", ".join(robot.dof_names[j] for j in group) for group in alike)
-        notes.append(f"Same motor: {names}. Drives {'share' if best.groups else 'do not share'} their numbers{more}.")
+        notes.append(f"Same motor: {names}. Drives {'share' if best.groups else 'do not share'} their numbers{others}.")
     known = {j for group in alike for j in group}
     for group in twins(robot, task.drives, named=False) if not robot.floating else ():
         if known.isdisjoint(group) and np.isfinite(robot.effort_limits[group[0]]):
@@ -361,19 +348,24 @@ def _by_speed(task: _Task, inputs: list[list[Prepared]], progress) -> tuple[_Fas
             )
     if len(inputs) > 1:
         which = "commanded" if best.read is inputs[0] else "measured"
-        notes.append(f"Of commanded and measured torques, the {which} ones drive the joints{more}.")
+        notes.append(f"Of commanded and measured torques, the {which} ones drive the joints{others}.")
     return best, tuple(notes)
 
 
-def _squares(task: _Task, each: _Faster) -> np.ndarray:
-    """(k,) sums of squared errors in windows of the faster motion."""
-    windows = judges_of(each.fast, STEP).windows
-    (error,) = errors_of(Simulation(task.run.robot, STEP), [windows], [each.found.near.drives])
-    return windows.sums(np.sum(error**2, axis=1))
+def _swung(free: Sequence[Recorded]) -> tuple[str, ...]:
+    if not free:
+        return ()
+    length = sum(own.t[-1] - own.t[0] for own in free)
+    return (f"Drives are off and joints swing freely for {length:.3g} s: fitted, too, as motion without drives.",)
 
 
 def _mrad(error: float) -> str:
     return f"{1e3 * error:.3g} mrad (mm)"
+
+
+def _within(t, recordings: list[Recorded]) -> np.ndarray:
+    """(n,) bool: times that lie within recordings."""
+    return np.any([(t >= own.t[0]) & (t <= own.t[-1]) for own in recordings], axis=0)
 
 
 def require_windows(train: list[Recorded], test: list[Recorded]) -> None:

@@ -295,11 +295,14 @@ def drive_curves(result: DriveResult) -> Curves:
     consecutive = np.cumsum([0.0, *np.where((steps > 0) & (steps <= GAP), steps, GAP)])
     every = screen_curves("motion", consecutive, series)
     found = {key: y for key, y in every if key[1] >= base or key[2] != "commanded"}
-    last = np.flatnonzero((steps <= 0) | (steps > GAP))
+    return found | dict(screen_curves(FILM, *_film(t, measured, simulated)))
+
+
+def _film(t, measured, simulated) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    last = np.flatnonzero((np.diff(t) <= 0) | (np.diff(t) > GAP))
     n = min(int(last[0]) + 1 if len(last) else len(t), int(np.searchsorted(t - t[0], FILMED)))
     some = np.linspace(0, n - 1, min(n, FRAMES)).astype(int)
-    film = {"measured": measured[some], "identified": simulated[some]}
-    return found | dict(screen_curves(FILM, t[some], film))
+    return t[some], {"measured": measured[some], "identified": simulated[some]}
 
 
 def filmed(curves: Curves, joints: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
