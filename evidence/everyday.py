@@ -117,7 +117,7 @@ def page(rows: list[Row]) -> str:
 
 
 def _seeds(rows: list[Row]) -> str:
-    return ", ".join(f"seed {row['seed']}" for row in rows) or "none"
+    return ", ".join(f"seed {row['case']}" for row in rows) or "none"
 
 
 def _line(name: str, rows: list[Row]) -> str:

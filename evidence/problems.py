@@ -106,5 +106,5 @@ def page(rows: list[Row]) -> str:
             quantiles = " | ".join(f"{t:.2f}" for t in np.quantile(times, (0.5, 0.9, 0.99, 1.0)))
             lines.append(f"| {low} to {high} | {len(times)} | {quantiles} |")
     for row in failed:
-        lines.append(f"\nSeed {row['seed']}: {row['raised']}: {row['message']}")
+        lines.append(f"\nSeed {row['case']}: {row['raised']}: {row['message']}")
     return "\n".join(lines) + "\n"
