@@ -112,6 +112,8 @@ def test_a_torque_that_is_mostly_rounding_is_left_out(motion, size, left_out):
     assert (weights is not None and not weights[:, 1].any() and bool(weights[:, [0, 2]].all())) == left_out
     switched = log.replace(tau=np.sign(np.round(log.tau / np.std(log.tau, axis=0))))
     assert "coarse_torque" not in codes(switched)
+    still = log.replace(tau=np.stack([100 * log.tau[:, 0], np.full(len(log), 0.01), log.tau[:, 2]], axis=1))
+    assert "coarse_torque" not in codes(still)
 
 
 def test_a_free_base_in_flight_has_no_wrench():

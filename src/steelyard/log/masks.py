@@ -59,8 +59,8 @@ def coarse(log: Log) -> NDArray[np.bool_]:
     steps of a drive that is switched."""
     (tau,) = log.require("tau")
     size = np.abs(tau).max(axis=0)
-    steps = [np.diff(np.unique(x)).min(initial=np.inf) for x in tau.T]
-    return (size > 0) & (size <= steps) & (size < NOTICED * size.max(initial=0.0))
+    steps = np.array([np.diff(np.unique(x)).min(initial=np.inf) for x in tau.T])
+    return np.isfinite(steps) & (size <= steps) & (size < NOTICED * size.max(initial=0.0))
 
 
 def hanging_torques(log: Log) -> Iterator[Finding]:
